@@ -1,25 +1,29 @@
 //! The use cases of auth-service. They decide who may do what, know neither tonic nor SQL, and fail
-//! with `AccountError`, except for `seed`.
+//! with `AccountError`, except for `Seeder`.
 //!
-//! Each request calls a method of `Accounts`. The method authorizes the actor, checks the
-//! arguments, and reads through the trait `UserStore`. It passes a change and its `Principal` to
-//! `Changes`, which makes and records the change.
+//! Each use case is a method of a service, which has only the fields that its methods need. The method
+//! authorizes the actor, checks the arguments, and reads through the trait `UserStore`. It passes a
+//! change and its `Principal` to `Changes`, which makes and records the change.
 //!
-//! - `service` defines `Accounts`, the state that all use cases share; `error` defines their error.
-//! - `authorize` checks access tokens, sessions and API keys. `requirement` says which roles a
-//!   request needs, and `roles` which roles have an effect.
-//! - `login` and `verify_credentials` check passwords. They share the check in `credentials` and
-//!   the limits in `rate_limit`.
-//! - `session_creation` signs people in; `sign_out` ends sessions and revokes access tokens;
-//!   `sessions` lists sessions, ends idle ones and restricts sessions to cookies.
-//! - `users`, `user_changes`, `user_update`, `passwords`, `password_links`, `second_factor` and
-//!   `opaque_tokens` contain the use cases about users, their passwords and other credentials.
-//!   `username` contains the rules for usernames, and `paging` cuts lists into pages.
-//! - `changes` makes the changes, and logs each of them after its commit.
-//! - `sign_ins` puts sign-ins and refusals into the record. `record` lets admins and users read the
-//!   record, seals it and removes old rows. `watch` sends the changes of users to other services.
-//! - `seed` creates the first admin; `initial_password` reads and removes the file with the
+//! - `services` builds the services. `policy` contains the operator's settings, and says which roles
+//!   have an effect.
+//! - `Authorizer` checks access tokens, sessions and API keys, and compares the role with the
+//!   `requirement` of the request. It also ends idle sessions.
+//! - `Authenticator` checks passwords and the codes of second factors: for logins, new sessions and
+//!   HTTP Basic. `rate_limit` limits the attempts.
+//! - `Users` reads, creates, changes and deletes users. `username` contains the rules for usernames.
+//! - `CredentialManager` changes passwords, second factors, password links, API keys and sessions. It
+//!   also signs people out.
+//! - `Record` lets admins and users read the record, in the pages that `paging` cuts. It seals the
+//!   record, removes old rows, and sends the changes of users to other services.
+//! - `Changes` makes the changes, and logs each of them after its commit. `SignInRecorder` puts
+//!   sign-ins and refusals into the record.
+//! - `Seeder` creates the first admin; `initial_password` reads and removes the file with the
 //!   generated password.
+//!
+//! `error` defines the error of the use cases. `Users`, `CredentialManager` and `Record` call the
+//! `Authorizer`, and `CredentialManager` also calls the `Authenticator`. Neither of these two calls
+//! back, and neither needs the other.
 
 mod authenticator;
 mod authorizer;
@@ -33,7 +37,7 @@ mod rate_limit;
 mod record;
 mod requirement;
 mod seeder;
-mod service;
+mod services;
 mod sign_in_recorder;
 #[cfg(test)]
 mod tests;
@@ -60,7 +64,7 @@ pub(crate) use record::{
 pub(crate) use requirement::Requirement;
 pub use seeder::AdminPassword;
 pub(crate) use seeder::{SeedError, Seeder};
-pub(crate) use service::Accounts;
+pub(crate) use services::Services;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub(crate) use users::{
     UserPage, UserPageRequest,

@@ -26,7 +26,7 @@ mod second_factor;
 mod user_changes;
 mod users;
 
-use crate::accounts::{AccountError, Accounts};
+use crate::accounts::{AccountError, Services};
 use call_origin::Call;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::auth_v1::{self as wire, auth_service_server::AuthService};
@@ -38,7 +38,7 @@ use user_changes::UserChanges;
 /// Implements `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
 #[derive(Clone)]
 pub(crate) struct AuthGrpc {
-    accounts: Accounts,
+    services: Services,
     /// The networks of callers that may report the address of their client.
     trusted: Arc<CidrSet>,
     /// The settings of the sign-in page, for requests that Envoy asks about; `None` if there is no such page.
@@ -49,13 +49,13 @@ pub(crate) struct AuthGrpc {
 
 impl AuthGrpc {
     pub(crate) fn new(
-        accounts: Accounts,
+        services: Services,
         trusted: CidrSet,
         sign_in: Option<SignIn>,
         watchers: Vec<String>,
     ) -> Self {
         Self {
-            accounts,
+            services,
             trusted: Arc::new(trusted),
             sign_in: sign_in.map(Arc::new),
             watchers: watchers.into(),

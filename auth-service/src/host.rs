@@ -6,7 +6,7 @@
 //! blocklist again after SIGHUP.
 
 use crate::{
-    accounts::{AccountError, Accounts, AdminPassword, InitialPassword, Policy, SeedError, Seeder},
+    accounts::{AccountError, AdminPassword, InitialPassword, Policy, SeedError, Seeder, Services},
     grpc::AuthGrpc,
     metrics,
     password::{BlocklistFile, Hasher, Peppers},
@@ -117,20 +117,20 @@ impl AuthService {
             config.initial_password.clone(),
         );
         seed(&seeder, &config.admin_password).await?;
-        let accounts = Accounts::new(
+        let services = Services::new(
             Arc::clone(&store),
             hasher,
             tokens.clone(),
             policy,
             config.initial_password,
         )?;
-        accounts
+        services
             .record
             .start_maintenance(config.audit_retention_days);
         let trusted = config.trusted_gateways;
-        let end_of_watches = accounts.record.end_of_watches();
-        let recorder = accounts.recorder.clone();
-        let calls = AuthGrpc::new(accounts, trusted.clone(), config.sign_in, config.watchers);
+        let end_of_watches = services.record.end_of_watches();
+        let recorder = services.recorder.clone();
+        let calls = AuthGrpc::new(services, trusted.clone(), config.sign_in, config.watchers);
         let routes = routes(&calls);
         let mut server =
             GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;

@@ -3,8 +3,9 @@
 mod imported;
 
 use super::{
-    ADMIN_USERNAME, AccountError, Accounts, AdminPassword, AuthorizationRequest, BasicCredentials,
-    InitialPassword, Policy, Requirement, Seeder, SessionLimits, TokenSource, UserUpdateRequest,
+    ADMIN_USERNAME, AccountError, AdminPassword, AuthorizationRequest, BasicCredentials,
+    InitialPassword, Policy, Requirement, Seeder, Services, SessionLimits, TokenSource,
+    UserUpdateRequest,
 };
 use crate::{
     call_origin::CallOrigin,
@@ -19,6 +20,7 @@ use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::{Role, UnknownRole};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
+    ops::Deref,
     pin::pin,
     sync::Arc,
     time::{Duration, Instant},
@@ -53,10 +55,19 @@ const NOW: u64 = 1_800_000_000;
 
 /// The use cases on a store of their own, with an access token of the seeded admin.
 struct App {
-    accounts: Accounts,
+    services: Services,
     seeder: Seeder,
     store: Arc<TestStore>,
     admin: String,
+}
+
+/// Lets a test call the services directly, such as `app.users.create_user(…)`.
+impl Deref for App {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services
+    }
 }
 
 impl App {
@@ -90,9 +101,9 @@ impl App {
             policy.passwords.clone(),
             initial_password.clone(),
         );
-        let accounts = Accounts::new(store.clone(), hasher, tokens, policy, initial_password);
+        let services = Services::new(store.clone(), hasher, tokens, policy, initial_password);
         Self {
-            accounts: accounts.expect("randomness"),
+            services: services.expect("randomness"),
             seeder,
             store,
             admin: String::new(),
@@ -100,15 +111,13 @@ impl App {
     }
 
     async fn register(&self, username: &str) -> Result<User, AccountError> {
-        self.accounts
-            .users
+        self.users
             .register(username, "sesame".into(), origin(1))
             .await
     }
 
     async fn login(&self, username: &str, password: &str) -> Result<String, AccountError> {
         let login = self
-            .accounts
             .authenticator
             .login(username, password.into(), None, origin(1))
             .await;
@@ -117,14 +126,13 @@ impl App {
 
     async fn verify(&self, username: &str, password: &str) -> Result<User, AccountError> {
         let check = basic_check(username, password, 1);
-        let verified = self.accounts.authenticator.verify_credentials(check).await;
+        let verified = self.authenticator.verify_credentials(check).await;
         verified.map(|verified| verified.user)
     }
 
     async fn authorize(&self, token: &str, roles: &[Role]) -> Result<User, AccountError> {
         let requirement = Requirement::Roles(roles.to_vec());
-        self.accounts
-            .authorizer
+        self.authorizer
             .authorize(token, &requirement)
             .await
             .map(|actor| actor.user)
@@ -206,11 +214,7 @@ async fn registration_rejects_taken_and_invalid_names_and_short_passwords() {
     app.register("ann").await.expect("registered");
     assert_err!(app.register("ann").await, UsernameTaken);
     assert_err!(app.register("a:b").await, UsernameInvalid);
-    let short = app
-        .accounts
-        .users
-        .register("bob", "abc".into(), origin(1))
-        .await;
+    let short = app.users.register("bob", "abc".into(), origin(1)).await;
     assert_err!(short, PasswordInvalid);
 }
 
@@ -230,7 +234,6 @@ async fn closed_and_limited_registration_is_rejected() {
     limited.register("ann").await.expect("registered");
     assert_err!(limited.register("bob").await, TooManyAttempts);
     limited
-        .accounts
         .users
         .register("bob", "sesame".into(), origin(2))
         .await
@@ -243,8 +246,7 @@ async fn a_registration_beyond_the_share_of_a_client_waits_for_its_turn() {
     let mut slots = Vec::new();
     for _ in 0..MAX_LOGINS_PER_CLIENT {
         slots.push(
-            app.accounts
-                .authenticator
+            app.authenticator
                 .hasher
                 .admit(origin(1))
                 .await
@@ -253,8 +255,7 @@ async fn a_registration_beyond_the_share_of_a_client_waits_for_its_turn() {
     }
     let mut ann = pin!(app.register("ann"));
     assert!(timeout(Duration::ZERO, &mut ann).await.is_err());
-    app.accounts
-        .users
+    app.users
         .register("bob", "sesame".into(), origin(2))
         .await
         .expect("of another client");
@@ -285,8 +286,7 @@ async fn failed_logins_are_limited_per_username_and_address() {
     }
     assert_err!(app.login("ann", "sesame").await, TooManyAttempts);
     assert_err!(app.verify("ann", "sesame").await, TooManyAttempts);
-    app.accounts
-        .authenticator
+    app.authenticator
         .login("ann", "sesame".into(), None, origin(2))
         .await
         .expect("other address");
@@ -307,10 +307,9 @@ async fn successes_are_cached_and_no_attempt_but_failures_are_not() {
     assert_err!(app.verify(ADMIN_USERNAME, "wrong").await, TooManyAttempts);
     assert_err!(app.login(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
     assert_err!(app.verify(ADMIN_USERNAME, "sesame").await, TooManyAttempts);
-    let elsewhere =
-        app.accounts
-            .authenticator
-            .verify_credentials(basic_check(ADMIN_USERNAME, "sesame", 2));
+    let elsewhere = app
+        .authenticator
+        .verify_credentials(basic_check(ADMIN_USERNAME, "sesame", 2));
     elsewhere.await.expect("another client");
 }
 
@@ -320,12 +319,9 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("verified");
-    let change = app.accounts.credentials.change_password(
-        &token,
-        "sesame".into(),
-        "open!".into(),
-        origin(1),
-    );
+    let change =
+        app.credentials
+            .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert_err!(app.authorize(&token, &[Role::USER]).await, TokenInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
@@ -339,8 +335,7 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
 async fn wrong_current_passwords_count_as_login_failures() {
     let app = App::new(POLICY).await;
     let change = || {
-        app.accounts
-            .credentials
+        app.credentials
             .change_password(&app.admin, "x".into(), "open!".into(), origin(1))
     };
     for _ in 0..3 {
@@ -355,7 +350,6 @@ async fn stored_role_decides_for_tokens_issued_before() {
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let set = app
-        .accounts
         .users
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await;
@@ -371,18 +365,13 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
     let app = App::new(POLICY).await;
     app.register("ann").await.expect("registered");
     let ann = app.login("ann", "sesame").await.expect("logged in");
-    let set_role = |token, id| {
-        app.accounts
-            .users
-            .set_user_role(token, id, Err(UnknownRole))
-    };
+    let set_role = |token, id| app.users.set_user_role(token, id, Err(UnknownRole));
     assert_err!(set_role("", 99).await, TokenInvalid);
     assert_err!(set_role(&ann, 99).await, RoleInsufficient);
     assert_err!(set_role(&app.admin, 99).await, UserNotFound);
     assert_err!(set_role(&app.admin, 2).await, RoleInvalid);
     let set_password = |token, id| {
-        app.accounts
-            .credentials
+        app.credentials
             .set_password(token, id, "".into(), origin(1))
     };
     assert_err!(set_password(&ann, 99).await, RoleInsufficient);
@@ -397,7 +386,7 @@ async fn deleted_user_is_unknown_to_its_tokens_and_admins_cannot_delete_themselv
     let ann = app.register("ann").await.expect("registered");
     app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let delete = |token, id| app.accounts.users.delete_user(token, id);
+    let delete = |token, id| app.users.delete_user(token, id);
     assert_err!(delete(&token, ann.id).await, UserNotDeletable);
     assert_err!(delete(&token, 1).await, UserNotDeletable);
     assert_eq!(
@@ -417,7 +406,7 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("cached");
     let set = |disabled| {
-        app.accounts.users.update_user(
+        app.users.update_user(
             &app.admin,
             ann.id,
             UserUpdateRequest {
@@ -444,7 +433,7 @@ async fn batch_authorizes_each_bearer_by_itself() {
     let app = App::new(POLICY).await;
     let bearer =
         |token: &str, roles: &[Role]| Ok(bearer(token, Requirement::Roles(roles.to_vec())));
-    let outcomes = app.accounts.authorizer.authorize_batch(vec![
+    let outcomes = app.authorizer.authorize_batch(vec![
         bearer("x", &[Role::ADMIN]),
         bearer(&app.admin, &[Role::ADMIN]),
         Err(AccountError::invalid_request("no requirement")),

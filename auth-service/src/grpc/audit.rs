@@ -60,7 +60,7 @@ impl AuthGrpc {
             own: message.own,
         };
         let page = self
-            .accounts
+            .services
             .record
             .list_audit(call.actor(), request)
             .await?;
@@ -86,7 +86,7 @@ impl AuthGrpc {
             revision: message.from_revision,
             seal,
         };
-        let items = self.accounts.record.watch_users(watcher, start).await?;
+        let items = self.services.record.watch_users(watcher, start).await?;
         Ok(UserChanges::new(items))
     }
 }

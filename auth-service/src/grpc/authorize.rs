@@ -90,7 +90,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::AuthorizeResponse> {
         let asked = self.authorization_request(message, call)?;
         let authorize = || {
-            self.accounts.authorizer.authorize_from(
+            self.services.authorizer.authorize_from(
                 asked.source,
                 &asked.credential,
                 &asked.requirement,
@@ -124,7 +124,7 @@ impl AuthGrpc {
             .into_iter()
             .map(|item| self.authorization_request(item, call))
             .collect();
-        let outcomes = self.accounts.authorizer.authorize_batch(requests).await?;
+        let outcomes = self.services.authorizer.authorize_batch(requests).await?;
         Ok(wire::BatchAuthorizeResponse {
             outcomes: outcomes.into_iter().map(count_outcome).collect(),
         })
@@ -136,7 +136,7 @@ impl AuthGrpc {
         _: wire::GetCurrentUserRequest,
     ) -> RpcResult<Actor> {
         let any = Requirement::AnyAuthenticated;
-        self.accounts.authorizer.authorize(call.actor(), &any).await
+        self.services.authorizer.authorize(call.actor(), &any).await
     }
 }
 

@@ -164,7 +164,7 @@ impl AuthGrpc {
     fn known_requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
         let requirement = parse_requirement(roles)?;
         if let Requirement::Roles(required) = &requirement {
-            self.accounts.policy.require_known_roles(required)?;
+            self.services.policy.require_known_roles(required)?;
         }
         Ok(requirement)
     }
@@ -176,7 +176,7 @@ impl AuthGrpc {
     ) -> Result<AuthenticatedUser, AccountError> {
         // Any user is accepted at first, so that the audit log can name the one who lacks the required role.
         let any = Requirement::AnyAuthenticated;
-        let bearer = self.accounts.authorizer.authorize(token, &any).await;
+        let bearer = self.services.authorizer.authorize(token, &any).await;
         count_bearer(bearer, route.requirement)
     }
 
@@ -193,7 +193,7 @@ impl AuthGrpc {
             return Err(Refusal::CrossSite);
         }
         let verify = self
-            .accounts
+            .services
             .authenticator
             .verify_credentials(BasicCredentials {
                 username,

@@ -17,7 +17,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::RegisterRequest,
     ) -> RpcResult<User> {
-        self.accounts
+        self.services
             .users
             .register(&message.username, message.password.into(), call.origin())
             .await
@@ -31,7 +31,7 @@ impl AuthGrpc {
         let password = message.password.into();
         let otp = message.otp.as_deref();
         let outcome = self
-            .accounts
+            .services
             .authenticator
             .login(&message.username, password, otp, call.origin())
             .await;
@@ -55,11 +55,11 @@ impl AuthGrpc {
             origin: call.origin(),
         };
         let user = self
-            .accounts
+            .services
             .authenticator
             .verify_credentials(check)
             .await?;
-        self.accounts
+        self.services
             .policy
             .require_known_roles(&parse_roles(&message.role_names)?)?;
         Ok(wire::VerifyCredentialsResponse {
@@ -95,7 +95,7 @@ impl AuthGrpc {
                 }
             })
             .collect();
-        let recalled = self.accounts.authenticator.recall(checks).await?;
+        let recalled = self.services.authenticator.recall(checks).await?;
         let outcomes = recalled
             .into_iter()
             .map(|user| wire::VerifyCredentialsResponse {
@@ -113,7 +113,7 @@ impl AuthGrpc {
         origin: CallOrigin,
     ) -> Option<BasicCredentials> {
         let roles = parse_roles(&item.role_names).ok()?;
-        self.accounts.policy.require_known_roles(&roles).ok()?;
+        self.services.policy.require_known_roles(&roles).ok()?;
         let reported = item.client_address.and_then(|address| address.parse().ok());
         Some(BasicCredentials {
             username: item.username,
@@ -175,7 +175,7 @@ impl AuthGrpc {
         let password = message.password.into();
         let otp = message.otp.as_deref();
         let outcome = self
-            .accounts
+            .services
             .authenticator
             .create_session(&message.username, password, new, otp, origin)
             .await?;

@@ -23,7 +23,7 @@ impl AuthGrpc {
         session: OpaqueToken,
         current_id: Option<i64>,
     ) -> wire::Session {
-        let idle_expires_at = session.idle_expires_at(self.accounts.policy.sessions.idle);
+        let idle_expires_at = session.idle_expires_at(self.services.policy.sessions.idle);
         wire::Session {
             id: session.id,
             user_id: session.user_id,
@@ -50,13 +50,13 @@ impl AuthGrpc {
             cookie_sessions.is_empty(),
         ) {
             (user_id, false, true) => {
-                self.accounts
+                self.services
                     .credentials
                     .revoke_tokens(call.actor(), user_id)
                     .await?
             }
             (None, true, true) => {
-                self.accounts
+                self.services
                     .credentials
                     .end_cookie_session(call.actor())
                     .await?
@@ -67,7 +67,7 @@ impl AuthGrpc {
                 } else {
                     SessionEnd::Alone
                 };
-                self.accounts
+                self.services
                     .credentials
                     .end_cookie_sessions(&cookie_sessions, extent)
                     .await?;
@@ -100,7 +100,7 @@ impl AuthGrpc {
             expires_at: message.expires_at.map(|time| time.seconds),
         };
         let created = self
-            .accounts
+            .services
             .credentials
             .create_api_key(call.actor(), new)
             .await?;
@@ -116,7 +116,7 @@ impl AuthGrpc {
         message: wire::ListApiKeysRequest,
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let listed = self
-            .accounts
+            .services
             .credentials
             .list_tokens(TokenKind::ApiKey, call.actor(), message.user_id)
             .await?;
@@ -139,7 +139,7 @@ impl AuthGrpc {
             }
         };
         let keys = self
-            .accounts
+            .services
             .credentials
             .delete_tokens(TokenKind::ApiKey, call.actor(), message.user_id, keys)
             .await?;
@@ -153,7 +153,7 @@ impl AuthGrpc {
         message: wire::ListSessionsRequest,
     ) -> RpcResult<wire::ListSessionsResponse> {
         let listed = self
-            .accounts
+            .services
             .credentials
             .list_sessions(call.actor(), message.user_id)
             .await?;
@@ -181,7 +181,7 @@ impl AuthGrpc {
             }
         };
         let ended = self
-            .accounts
+            .services
             .credentials
             .delete_tokens(TokenKind::Session, call.actor(), message.user_id, sessions)
             .await?;

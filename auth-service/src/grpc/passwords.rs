@@ -12,7 +12,7 @@ impl AuthGrpc {
         message: wire::SetPasswordRequest,
     ) -> RpcResult<User> {
         let password = message.password.into();
-        self.accounts
+        self.services
             .credentials
             .set_password(call.actor(), message.user_id, password, call.origin())
             .await
@@ -25,7 +25,7 @@ impl AuthGrpc {
     ) -> RpcResult<User> {
         let current = message.current_password.into();
         let new = message.new_password.into();
-        self.accounts
+        self.services
             .credentials
             .change_password(call.actor(), current, new, call.origin())
             .await
@@ -37,7 +37,7 @@ impl AuthGrpc {
         message: wire::CreatePasswordLinkRequest,
     ) -> RpcResult<wire::CreatePasswordLinkResponse> {
         let link = self
-            .accounts
+            .services
             .credentials
             .create_password_link(call.actor(), message.user_id)
             .await?;
@@ -51,7 +51,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::RedeemPasswordLinkRequest,
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
-        self.accounts
+        self.services
             .credentials
             .redeem_password_link(&message.token, message.password.into(), call.origin())
             .await?;
@@ -64,7 +64,7 @@ impl AuthGrpc {
         message: wire::GetPasswordLinkRequest,
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
         let link = self
-            .accounts
+            .services
             .credentials
             .find_password_link(&message.token, &call.origin())
             .await?;
@@ -80,7 +80,7 @@ impl AuthGrpc {
         _: &Call,
         _: wire::GetPasswordPolicyRequest,
     ) -> RpcResult<wire::GetPasswordPolicyResponse> {
-        let lengths = self.accounts.policy.passwords.lengths();
+        let lengths = self.services.policy.passwords.lengths();
         let bytes = |length: usize| length.try_into().unwrap_or(u32::MAX);
         Ok(wire::GetPasswordPolicyResponse {
             min_length: bytes(*lengths.start()),

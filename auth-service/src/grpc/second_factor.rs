@@ -18,7 +18,7 @@ impl AuthGrpc {
         })?;
         let password = message.current_password.into();
         let (enrolment, user) = self
-            .accounts
+            .services
             .credentials
             .begin_second_factor(call.actor(), password, call.origin())
             .await?;
@@ -36,7 +36,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::EnableSecondFactorRequest,
     ) -> RpcResult<wire::EnableSecondFactorResponse> {
-        self.accounts
+        self.services
             .credentials
             .turn_on_second_factor(call.actor(), &message.otp)
             .await?;
@@ -48,7 +48,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::DisableSecondFactorRequest,
     ) -> RpcResult<wire::DisableSecondFactorResponse> {
-        self.accounts
+        self.services
             .credentials
             .turn_off_second_factor(call.actor(), message.user_id, &message.otp)
             .await?;
@@ -61,7 +61,7 @@ impl AuthGrpc {
         _: wire::GetSecondFactorRequest,
     ) -> RpcResult<wire::GetSecondFactorResponse> {
         let status = self
-            .accounts
+            .services
             .credentials
             .second_factor_status(call.actor())
             .await?;

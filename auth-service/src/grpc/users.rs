@@ -29,7 +29,7 @@ impl AuthGrpc {
             }
         };
         let created = self
-            .accounts
+            .services
             .users
             .create_user(
                 call.actor(),
@@ -50,7 +50,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::GetUserRequest,
     ) -> RpcResult<User> {
-        self.accounts
+        self.services
             .users
             .get_user(call.actor(), message.user_id)
             .await
@@ -70,7 +70,7 @@ impl AuthGrpc {
             search: message.search,
         };
         let page = self
-            .accounts
+            .services
             .users
             .list_users(call.actor(), request)
             .await?;
@@ -83,7 +83,7 @@ impl AuthGrpc {
         message: wire::BatchGetUsersRequest,
     ) -> RpcResult<wire::BatchGetUsersResponse> {
         let actor = actor::optional_token(&call.metadata);
-        let users = self.accounts.users.usernames(actor, message.ids).await?;
+        let users = self.services.users.usernames(actor, message.ids).await?;
         let usernames = users.into_iter().map(|user| wire::UserName {
             id: user.id,
             username: user.username,
@@ -99,7 +99,7 @@ impl AuthGrpc {
         message: wire::SetUserRoleRequest,
     ) -> RpcResult<User> {
         let role = Role::from_message(&message.role_name, message.role);
-        self.accounts
+        self.services
             .users
             .set_user_role(call.actor(), message.user_id, role)
             .await
@@ -127,7 +127,7 @@ impl AuthGrpc {
             username: message.username.as_deref(),
             disabled: message.disabled,
         };
-        self.accounts
+        self.services
             .users
             .update_user(call.actor(), message.user_id, update)
             .await
@@ -138,7 +138,7 @@ impl AuthGrpc {
         call: &Call,
         message: wire::DeleteUserRequest,
     ) -> RpcResult<User> {
-        self.accounts
+        self.services
             .users
             .delete_user(call.actor(), message.user_id)
             .await
@@ -149,7 +149,7 @@ impl AuthGrpc {
         call: &Call,
         _: wire::ListRolesRequest,
     ) -> RpcResult<wire::ListRolesResponse> {
-        let roles = self.accounts.users.list_roles(call.actor()).await?;
+        let roles = self.services.users.list_roles(call.actor()).await?;
         let role_names = roles.into_iter().map(|role| role.to_string()).collect();
         Ok(wire::ListRolesResponse { role_names })
     }

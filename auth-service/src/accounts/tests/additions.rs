@@ -27,17 +27,12 @@ impl App {
             role: user_id.map(|_| Ok(Role::USER)),
             expires_at: None,
         };
-        let made = self
-            .accounts
-            .credentials
-            .create_api_key(token, request)
-            .await;
+        let made = self.credentials.create_api_key(token, request).await;
         made.map(drop)
     }
 
     async fn delete_all(&self, kind: TokenKind, token: &str) {
         let deleted = self
-            .accounts
             .credentials
             .delete_tokens(kind, token, None, TokenSelection::All)
             .await;
@@ -75,7 +70,6 @@ async fn keys_sessions_and_second_factors_of_a_user_have_one_limit_and_others_th
     let session = app.try_session("sesame", SessionRequest::default()).await;
     assert_err!(session, TooManyAttempts);
     let begun = app
-        .accounts
         .credentials
         .begin_second_factor(&token, "sesame".into(), origin(1))
         .await;
@@ -93,7 +87,6 @@ async fn nothing_new_is_revealed_and_bad_requests_are_refused_as_before() {
     let wrong = app.try_session("wrong", SessionRequest::default()).await;
     assert_err!(wrong, CredentialsInvalid);
     let begun = app
-        .accounts
         .credentials
         .begin_second_factor(&token, "wrong".into(), origin(1))
         .await;
@@ -101,7 +94,6 @@ async fn nothing_new_is_revealed_and_bad_requests_are_refused_as_before() {
     assert_err!(app.create_key("", None).await, TokenInvalid);
     assert_err!(app.create_key(&token, Some(1)).await, RoleInsufficient);
     let unnamed = app
-        .accounts
         .credentials
         .create_api_key(&token, ApiKeyRequest::default())
         .await;
@@ -118,7 +110,6 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
     }
     assert_err!(app.create_key(&token, None).await, TooManyAttempts);
     let ended = app
-        .accounts
         .credentials
         .delete_tokens(
             TokenKind::Session,
@@ -129,14 +120,12 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
         .await;
     assert_eq!(ended.expect("ended").len(), 1);
     let changed = app
-        .accounts
         .credentials
         .change_password(&token, "sesame".into(), "open!".into(), origin(1))
         .await;
     changed.expect("changed");
     let token = app.login("ann", "open!").await.expect("logged in");
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");

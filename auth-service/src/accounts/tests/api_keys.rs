@@ -3,7 +3,7 @@
 use super::{App, NOW, POLICY, bearer, origin, sessions::tokens};
 use crate::{
     accounts::{
-        Accounts, ApiKeyRequest, Requirement, UserUpdateRequest, check_key_expiry, check_name,
+        ApiKeyRequest, Requirement, Services, UserUpdateRequest, check_key_expiry, check_name,
     },
     tokens::{OpaqueToken, TokenKind},
     user::User,
@@ -12,7 +12,7 @@ use rolegate_proto::{Reason, Role, UnknownRole};
 use secrecy::ExposeSecret as _;
 
 pub(super) async fn create_key(
-    accounts: &Accounts,
+    services: &Services,
     token: &str,
     role: Option<Role>,
     expires_at: Option<i64>,
@@ -24,7 +24,7 @@ pub(super) async fn create_key(
         role: role.map(Ok),
         expires_at,
     };
-    let created = accounts
+    let created = services
         .credentials
         .create_api_key(token, request)
         .await
@@ -32,8 +32,8 @@ pub(super) async fn create_key(
     (created.key.expose_secret().to_owned(), created.stored.id)
 }
 
-async fn keys(accounts: &Accounts, token: &str) -> Vec<OpaqueToken> {
-    let listed = accounts
+async fn keys(services: &Services, token: &str) -> Vec<OpaqueToken> {
+    let listed = services
         .credentials
         .list_tokens(TokenKind::ApiKey, token, None)
         .await;
@@ -49,8 +49,8 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let (free, _) = create_key(&app.accounts, &token, None, None).await;
-    let (bound, _) = create_key(&app.accounts, &token, Some(Role::AUTHOR), None).await;
+    let (free, _) = create_key(&app, &token, None, None).await;
+    let (bound, _) = create_key(&app, &token, Some(Role::AUTHOR), None).await;
     for (stored, of_bound) in [
         (Role::USER, Role::USER),
         (Role::ADMIN, Role::AUTHOR),
@@ -60,7 +60,6 @@ async fn a_key_acts_with_the_lower_of_both_roles_as_stored_now() {
         app.set_role(ann.id, stored).await;
         for (key, role) in [(&free, stored), (&bound, of_bound)] {
             let user = app
-                .accounts
                 .authorizer
                 .authorize(key, &any())
                 .await
@@ -88,16 +87,15 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
     let bob = app.register("bob").await.expect("registered");
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let (valid, id) = create_key(&app.accounts, &token, None, None).await;
-    let (short, _) = create_key(&app.accounts, &token, None, Some(1_800_000_005)).await;
+    let (valid, id) = create_key(&app, &token, None, None).await;
+    let (short, _) = create_key(&app, &token, None, Some(1_800_000_005)).await;
     let of_bob = app.login("bob", "sesame").await.expect("logged in");
-    let (of_bob, _) = create_key(&app.accounts, &of_bob, None, None).await;
+    let (of_bob, _) = create_key(&app, &of_bob, None, None).await;
     app.delete_user(bob.id).await;
     let check = async |key: &str| {
-        let alone = app.accounts.authorizer.authorize(key, &any()).await;
+        let alone = app.authorizer.authorize(key, &any()).await;
         let bearer = bearer(key, any());
         let batch = app
-            .accounts
             .authorizer
             .authorize_batch(vec![Ok(bearer)])
             .await
@@ -112,7 +110,7 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
                 "{reason:?}"
             );
         }
-        app.accounts.authorizer.authorize(key, &any()).await.is_ok()
+        app.authorizer.authorize(key, &any()).await.is_ok()
     };
     assert!(check(&valid).await && check(&short).await);
     let unknown = format!("rgk_{}", "A".repeat(43));
@@ -142,62 +140,56 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
 async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
-    let (key, id) = create_key(&app.accounts, &app.admin, None, None).await;
-    let (_, other) = create_key(&app.accounts, &app.admin, None, None).await;
-    let accounts = &app.accounts;
+    let (key, id) = create_key(&app, &app.admin, None, None).await;
+    let (_, other) = create_key(&app, &app.admin, None, None).await;
     assert_err!(
-        accounts.credentials.revoke_tokens(&key, None).await,
+        app.credentials.revoke_tokens(&key, None).await,
         RoleInsufficient
     );
     assert_err!(
-        accounts.credentials.revoke_tokens(&key, Some(1)).await,
+        app.credentials.revoke_tokens(&key, Some(1)).await,
         RoleInsufficient
     );
-    let create = accounts
+    let create = app
         .credentials
         .create_api_key(&key, ApiKeyRequest::default())
         .await;
     assert_err!(create, RoleInsufficient);
-    let change = accounts
+    let change = app
         .credentials
         .change_password(&key, "sesame".into(), "open!".into(), origin(1))
         .await;
     assert_err!(change, RoleInsufficient);
-    let set = accounts
+    let set = app
         .credentials
         .set_password(&key, ann.id, "open!".into(), origin(1))
         .await;
     assert_err!(set, RoleInsufficient);
     for selection in [Some(other), Some(999), None].map(tokens) {
         for user in [None, Some(1)] {
-            let deleted = accounts
+            let deleted = app
                 .credentials
                 .delete_tokens(TokenKind::ApiKey, &key, user, selection)
                 .await;
             assert_err!(deleted, RoleInsufficient);
         }
     }
-    accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&key, Some(ann.id))
         .await
         .expect("what else an admin may");
-    accounts
-        .credentials
+    app.credentials
         .delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), tokens(None))
         .await
         .expect("likewise");
-    assert_eq!(keys(accounts, &key).await.len(), 2);
-    let own = accounts
+    assert_eq!(keys(&app, &key).await.len(), 2);
+    let own = app
         .credentials
         .delete_tokens(TokenKind::ApiKey, &key, None, tokens(Some(id)))
         .await
         .expect("itself");
     assert_eq!(own.len(), 1);
-    assert_err!(
-        accounts.authorizer.authorize(&key, &any()).await,
-        TokenInvalid
-    );
+    assert_err!(app.authorizer.authorize(&key, &any()).await, TokenInvalid);
 }
 
 #[tokio::test]
@@ -208,16 +200,11 @@ async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let late = app
-        .accounts
-        .credentials
-        .create_api_key(&app.admin, request())
-        .await;
+    let late = app.credentials.create_api_key(&app.admin, request()).await;
     assert_err!(late, TokenInvalid);
     let token = app.login("admin", "sesame").await.expect("logged in");
-    assert_eq!(keys(&app.accounts, &token).await, []);
-    app.accounts
-        .credentials
+    assert_eq!(keys(&app, &token).await, []);
+    app.credentials
         .create_api_key(&token, request())
         .await
         .expect("created");
@@ -229,14 +216,13 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let ann = app.register("ann").await.expect("registered");
     app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let (key, _) = create_key(&app.accounts, &token, None, None).await;
-    let accounts = &app.accounts;
+    let (key, _) = create_key(&app, &token, None, None).await;
     for role in [Ok(Role::USER), Ok(Role::ADMIN), Err(UnknownRole)] {
-        let set = accounts.users.set_user_role(&key, ann.id, role).await;
+        let set = app.users.set_user_role(&key, ann.id, role).await;
         assert_err!(set, RoleInsufficient);
     }
     for disabled in [true, false] {
-        let set = accounts
+        let set = app
             .users
             .update_user(
                 &key,
@@ -249,22 +235,17 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
             .await;
         assert_err!(set, RoleInsufficient);
     }
-    assert_err!(
-        accounts.users.delete_user(&key, ann.id).await,
-        RoleInsufficient
-    );
+    assert_err!(app.users.delete_user(&key, ann.id).await, RoleInsufficient);
     app.authorize(&token, &[Role::ADMIN])
         .await
         .expect("still an admin");
 
     let bob = app.register("bob").await.expect("registered");
-    accounts
-        .users
+    app.users
         .set_user_role(&key, bob.id, Ok(Role::AUTHOR))
         .await
         .expect("what else an admin may");
-    accounts
-        .users
+    app.users
         .update_user(
             &key,
             bob.id,
@@ -275,13 +256,8 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         )
         .await
         .expect("likewise");
-    accounts
-        .users
-        .delete_user(&key, bob.id)
-        .await
-        .expect("likewise");
-    accounts
-        .users
+    app.users.delete_user(&key, bob.id).await.expect("likewise");
+    app.users
         .set_user_role(&token, ann.id, Ok(Role::USER))
         .await
         .expect("by a token");
@@ -290,25 +266,20 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
 #[tokio::test]
 async fn keys_outlive_logouts_and_new_passwords() {
     let app = App::new(POLICY).await;
-    let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
-    app.accounts
-        .credentials
+    let (key, _) = create_key(&app, &app.admin, None, None).await;
+    app.credentials
         .revoke_tokens(&app.admin, None)
         .await
         .expect("logged out");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "sesame").await.expect("logged in");
-    let change = app.accounts.credentials.change_password(
-        &token,
-        "sesame".into(),
-        "open!".into(),
-        origin(1),
-    );
+    let change =
+        app.credentials
+            .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "open!").await.expect("logged in");
     let deleted = app
-        .accounts
         .credentials
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await;
@@ -321,13 +292,12 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
     let app = App::new(POLICY).await;
     app.register("ann").await.expect("registered");
     let ann = app.login("ann", "sesame").await.expect("logged in");
-    let (key, _) = create_key(&app.accounts, &ann, None, None).await;
-    let (admin_key, _) = create_key(&app.accounts, &app.admin, Some(Role::USER), None).await;
+    let (key, _) = create_key(&app, &ann, None, None).await;
+    let (admin_key, _) = create_key(&app, &app.admin, Some(Role::USER), None).await;
     let unknown = format!("rgk_{}", "A".repeat(43));
     let bearer = |token: &str| Ok(bearer(token, Requirement::AnyAuthenticated));
     let batch = [&key, &app.admin, &unknown, &ann, &admin_key, &key].map(|token| bearer(token));
     let outcomes = app
-        .accounts
         .authorizer
         .authorize_batch(batch.into())
         .await
@@ -360,15 +330,12 @@ async fn a_batch_of_tokens_and_keys_decides_each_by_itself() {
 #[tokio::test]
 async fn an_outage_is_never_a_decision_about_a_key() {
     let app = App::new(POLICY).await;
-    let (key, _) = create_key(&app.accounts, &app.admin, None, None).await;
+    let (key, _) = create_key(&app, &app.admin, None, None).await;
     app.store.set_down(true);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, StoreUnavailable);
     let bearer = bearer(&key, any());
     assert_err!(
-        app.accounts
-            .authorizer
-            .authorize_batch(vec![Ok(bearer)])
-            .await,
+        app.authorizer.authorize_batch(vec![Ok(bearer)]).await,
         StoreUnavailable
     );
 }
@@ -376,18 +343,14 @@ async fn an_outage_is_never_a_decision_about_a_key() {
 #[tokio::test]
 async fn the_last_use_of_a_key_is_kept() {
     let app = App::new(POLICY).await;
-    let (key, _) = create_key(&app.accounts, &app.admin, Some(Role::USER), None).await;
+    let (key, _) = create_key(&app, &app.admin, Some(Role::USER), None).await;
     let last_used = async || {
-        let keys = keys(&app.accounts, &app.admin).await;
+        let keys = keys(&app, &app.admin).await;
         keys[0].last_used_at
     };
     assert_eq!(last_used().await, None);
     app.store.set_time(NOW + 7);
-    app.accounts
-        .authorizer
-        .authorize(&key, &any())
-        .await
-        .expect("valid");
+    app.authorizer.authorize(&key, &any()).await.expect("valid");
     assert_eq!(last_used().await, Some(NOW + 7));
     app.store.set_time(NOW + 9);
     assert_err!(app.authorize(&key, &[Role::ADMIN]).await, RoleInsufficient);
@@ -408,8 +371,7 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
             role,
             expires_at,
         };
-        app.accounts
-            .credentials
+        app.credentials
             .create_api_key(&app.admin, request)
             .await
             .map(drop)

@@ -43,7 +43,6 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
         ..ApiKeyRequest::default()
     };
     let key = app
-        .accounts
         .credentials
         .create_api_key(&token, request)
         .await
@@ -70,22 +69,20 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
     }
     // No other call accepts the token. Its user sees and ends the session like any other session.
     assert_err!(
-        app.accounts
-            .authorizer
+        app.authorizer
             .authorize(&domain, &Requirement::AnyAuthenticated)
             .await,
         TokenInvalid
     );
     assert_err!(
-        app.accounts.credentials.revoke_tokens(&domain, None).await,
+        app.credentials.revoke_tokens(&domain, None).await,
         TokenInvalid
     );
     let (own, _) = app.session().await;
     assert_eq!(app.ids(&own).await.len(), 3);
     for (made, user) in [(&domain, &ann), (&session, &ann)] {
         assert_eq!(
-            &app.accounts
-                .credentials
+            &app.credentials
                 .end_cookie_session(made)
                 .await
                 .expect("ended"),
@@ -95,7 +92,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
     }
     for refused in [&*domain, &*token, key.expose_secret()] {
         assert_err!(
-            app.accounts.credentials.end_cookie_session(refused).await,
+            app.credentials.end_cookie_session(refused).await,
             TokenInvalid
         );
     }
@@ -117,8 +114,7 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
     app.store.set_time(NOW + 2 * IDLE);
     assert!(!app.is_accepted_in_cookie(&domain).await);
     let domain = make().await;
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&app.login("ann", "sesame").await.expect("in"), None)
         .await
         .expect("out");
@@ -145,7 +141,6 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     );
     let kept = make(SessionUse::Api).await;
     let of_bob = app
-        .accounts
         .authenticator
         .create_session(
             "bob",
@@ -165,7 +160,6 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         ..ApiKeyRequest::default()
     };
     let key = app
-        .accounts
         .credentials
         .create_api_key(&kept, request)
         .await
@@ -187,8 +181,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         ]
         .map(str::to_owned),
     );
-    app.accounts
-        .credentials
+    app.credentials
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("ended");
@@ -216,8 +209,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     }
     actors.sort_unstable();
     assert_eq!(actors, ["ann", "ann", "bob"]);
-    app.accounts
-        .credentials
+    app.credentials
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("nothing is left");
@@ -225,8 +217,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     app.store.set_read_only(true);
     let kept = [kept];
     assert!(
-        app.accounts
-            .credentials
+        app.credentials
             .end_cookie_sessions(&kept, SessionEnd::Alone)
             .await
             .is_err()
@@ -240,7 +231,6 @@ async fn made(app: &super::App, session_use: SessionUse) -> CreatedSession {
         ..SessionRequest::default()
     };
     let made = app
-        .accounts
         .authenticator
         .create_session("ann", "sesame".into(), request, None, origin(1))
         .await;
@@ -259,11 +249,11 @@ async fn a_session_for_applications_is_valid_in_a_cookie_only() {
         assert!(app.is_accepted_in_cookie(token).await);
     }
     assert_err!(
-        app.accounts.credentials.revoke_tokens(token, None).await,
+        app.credentials.revoke_tokens(token, None).await,
         TokenInvalid
     );
     assert_err!(
-        app.accounts.credentials.list_sessions(token, None).await,
+        app.credentials.list_sessions(token, None).await,
         TokenInvalid
     );
     let request = ApiKeyRequest {
@@ -271,13 +261,10 @@ async fn a_session_for_applications_is_valid_in_a_cookie_only() {
         ..ApiKeyRequest::default()
     };
     assert_err!(
-        app.accounts
-            .credentials
-            .create_api_key(token, request)
-            .await,
+        app.credentials.create_api_key(token, request).await,
         TokenInvalid
     );
-    let ended = app.accounts.credentials.end_cookie_session(token).await;
+    let ended = app.credentials.end_cookie_session(token).await;
     assert_eq!(ended.expect("ended"), ann);
     assert!(!app.is_accepted_in_cookie(token).await);
 }
@@ -293,8 +280,7 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
         assert!(app.is_accepted(token).await, "{token}");
     }
     let any = Requirement::AnyAuthenticated;
-    app.accounts
-        .authorizer
+    app.authorizer
         .authorize_from(TokenSource::Cookie, &alone, &any)
         .await
         .expect("valid");
@@ -310,12 +296,7 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
         bearer(&in_batch, TokenSource::Cookie),
         bearer(&of_api, TokenSource::Bearer),
     ];
-    let outcomes = app
-        .accounts
-        .authorizer
-        .authorize_batch(batch)
-        .await
-        .expect("read");
+    let outcomes = app.authorizer.authorize_batch(batch).await.expect("read");
     assert!(outcomes.iter().all(Result::is_ok));
     // The batch does not wait until the session is restricted.
     let is_restricted = async {
@@ -348,15 +329,10 @@ async fn wait_of_decision(app: &App, token: &str, is_batch: bool) -> Duration {
             source: TokenSource::Cookie,
             ..bearer(token, any)
         };
-        let outcomes = app
-            .accounts
-            .authorizer
-            .authorize_batch(vec![Ok(of_cookie)])
-            .await;
+        let outcomes = app.authorizer.authorize_batch(vec![Ok(of_cookie)]).await;
         assert!(outcomes.expect("read")[0].is_ok());
     } else {
         let admitted = app
-            .accounts
             .authorizer
             .authorize_from(TokenSource::Cookie, token, &any)
             .await;
@@ -408,7 +384,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     // The two sessions are one entry of the list, with the later of their last uses.
     app.store.set_time(NOW + 600);
     assert!(app.is_accepted_in_cookie(&application).await);
-    let listed = app.accounts.credentials.list_sessions(&console, None).await;
+    let listed = app.credentials.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     let [only] = &listed[..] else {
         panic!("one sign-in: {listed:?}");
@@ -421,8 +397,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     // sessions ends neither of the two.
     let (elsewhere, _) = app.session().await;
     let end = async |token: &str, id| {
-        app.accounts
-            .credentials
+        app.credentials
             .delete_tokens(TokenKind::Session, token, None, tokens(id))
             .await
             .expect("ended")
@@ -438,8 +413,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     // for too long ends alone, and the other one stays in the list.
     let created = made(&app, SessionUse::ApiAndApplication).await;
     let application = created.application_token.expect("the second one");
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(created.token.expose_secret(), None)
         .await
         .expect("logged out");
@@ -468,11 +442,10 @@ async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
         assert_eq!(app.is_accepted(token).await, in_header);
     }
     assert!(app.is_accepted_in_cookie(&domain).await);
-    let listed = app.accounts.credentials.list_sessions(&console, None).await;
+    let listed = app.credentials.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     assert_eq!(listed.len(), 1, "one sign-in: {listed:?}");
-    app.accounts
-        .credentials
+    app.credentials
         .end_cookie_sessions(std::slice::from_ref(&domain), SessionEnd::WithPairs)
         .await
         .expect("ended");

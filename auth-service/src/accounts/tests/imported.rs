@@ -25,8 +25,7 @@ async fn basic_checks_an_imported_hash_and_login_replaces_it() {
     app.insert_user("ann", ARGON2I).await;
 
     let basic = |password: &'static str| {
-        app.accounts
-            .authenticator
+        app.authenticator
             .verify_credentials(basic_check("ann", password, 1))
     };
     assert!(basic("wrong").await.is_err());

@@ -35,7 +35,7 @@ impl KeyUser {
         let app = App::new(POLICY).await;
         let user = app.register("ann").await.expect("registered");
         let token = app.login("ann", "sesame").await.expect("logged in");
-        let (key, key_id) = create_key(&app.accounts, &token, role, expires_at).await;
+        let (key, key_id) = create_key(&app, &token, role, expires_at).await;
         Self {
             app,
             user,
@@ -46,12 +46,7 @@ impl KeyUser {
 
     async fn present(&self, username: &str, password: &str) -> Result<User, AccountError> {
         let check = check(username, password);
-        let verified = self
-            .app
-            .accounts
-            .authenticator
-            .verify_credentials(check)
-            .await;
+        let verified = self.app.authenticator.verify_credentials(check).await;
         verified.map(|verified| verified.user)
     }
 
@@ -94,7 +89,7 @@ async fn a_key_passes_in_a_full_window_and_waits_for_no_hash() {
     assert_err!(ann.present("ann", "sesame").await, TooManyAttempts);
     let mut slots = Vec::new();
     for _ in 0..MAX_LOGINS_PER_CLIENT {
-        let slot = ann.app.accounts.authenticator.hasher.admit(origin(1)).await;
+        let slot = ann.app.authenticator.hasher.admit(origin(1)).await;
         slots.push(slot.expect("below its share"));
     }
     ann.app.store.set_time(NOW + 7);
@@ -174,14 +169,10 @@ async fn a_key_is_a_wrong_password_for_callers_that_do_not_accept_keys() {
 async fn a_password_that_has_the_form_of_a_key_stays_a_password() {
     let password = format!("rgk_{}", "A".repeat(43));
     let app = App::unseeded(POLICY, InitialPassword::default());
-    let registered = app
-        .accounts
-        .users
-        .register("ann", (&*password).into(), origin(1));
+    let registered = app.users.register("ann", (&*password).into(), origin(1));
     registered.await.expect("registered");
     for _ in 0..2 {
         let verified = app
-            .accounts
             .authenticator
             .verify_credentials(check("ann", &password));
         verified.await.expect("checked, then cached");
@@ -192,18 +183,18 @@ async fn a_password_that_has_the_form_of_a_key_stays_a_password() {
 #[tokio::test]
 async fn a_key_passes_for_a_user_with_a_second_factor_and_the_password_does_not() {
     let ann = EnrolledUser::new(Mode::Optional).await;
-    let accounts = &ann.app.accounts;
+    let app = &ann.app;
     let token = ann
         .login(Some(&ann.otp(NOW + 30)))
         .await
         .expect("logged in");
-    let (key, _) = create_key(accounts, &token, None, None).await;
-    let verified = accounts
+    let (key, _) = create_key(app, &token, None, None).await;
+    let verified = app
         .authenticator
         .verify_credentials(check("ann", &key))
         .await;
     verified.expect("a live key");
-    let refused = accounts
+    let refused = app
         .authenticator
         .verify_credentials(check("ann", "sesame"))
         .await;
@@ -254,7 +245,6 @@ async fn an_outage_is_no_decision_about_a_key() {
     assert_err!(ann.present("ann", &ann.key).await, StoreUnavailable);
     let recalled = ann
         .app
-        .accounts
         .authenticator
         .recall(vec![Some(check("ann", &ann.key))])
         .await;

@@ -29,10 +29,9 @@ impl EnrolledUser {
     /// Sends the correct password from the page, and returns the token of the pending sign-in.
     async fn begin(&self) -> SecretString {
         let request = at(PLACE, None);
-        let accounts = &self.app.accounts;
+        let app = &self.app;
         let begun =
-            accounts
-                .authenticator
+            app.authenticator
                 .create_session("ann", "sesame".into(), request, None, origin(1));
         match begun.await {
             Ok(SessionOutcome::CodeRequired { pending_sign_in }) => pending_sign_in,
@@ -46,8 +45,8 @@ impl EnrolledUser {
         request: SessionRequest,
         otp: Option<&str>,
     ) -> Result<CreatedSession, Reason> {
-        let accounts = &self.app.accounts;
-        let made = accounts
+        let app = &self.app;
+        let made = app
             .authenticator
             .create_session("", "".into(), request, otp, origin(1));
         created(made.await).map_err(|error| error.reason())
@@ -60,12 +59,7 @@ impl EnrolledUser {
 
     async fn is_accepted(&self, token: &str) -> bool {
         let any = Requirement::AnyAuthenticated;
-        self.app
-            .accounts
-            .authorizer
-            .authorize(token, &any)
-            .await
-            .is_ok()
+        self.app.authorizer.authorize(token, &any).await.is_ok()
     }
 
     async fn last_login(&self) -> Option<u64> {
@@ -165,9 +159,9 @@ async fn a_pending_sign_in_is_valid_only_where_and_for_what_it_was_made() {
 #[tokio::test]
 async fn only_a_page_gets_pending_sign_ins() {
     let ann = EnrolledUser::new(Mode::Optional).await;
-    let accounts = &ann.app.accounts;
+    let app = &ann.app;
     let create = async |password: &str, place, otp: Option<&str>| {
-        let made = accounts.authenticator.create_session(
+        let made = app.authenticator.create_session(
             "ann",
             password.into(),
             at(place, None),
@@ -191,7 +185,7 @@ async fn only_a_page_gets_pending_sign_ins() {
     let otp = ann.otp(NOW + 30);
     assert_eq!(create("sesame", PLACE, Some(&otp)).await, Ok(()));
     // A user without a second factor is signed in at once.
-    let made = accounts.authenticator.create_session(
+    let made = app.authenticator.create_session(
         "admin",
         "sesame".into(),
         at(PLACE, None),

@@ -12,7 +12,6 @@ impl App {
         checks: Vec<C>,
     ) -> Vec<Option<String>> {
         let recalled = self
-            .accounts
             .authenticator
             .recall(checks.into_iter().map(Into::into).collect())
             .await;
@@ -38,8 +37,7 @@ async fn only_what_the_same_client_presented_before_is_recalled() {
         app.verify(name, "sesame").await.expect("verified");
     }
     let bob = app.verify("bob", "sesame").await.expect("verified");
-    app.accounts
-        .users
+    app.users
         .update_user(
             &app.admin,
             bob.id,
@@ -83,7 +81,6 @@ async fn what_is_recalled_is_as_stored_now() {
     for role in [Role::AUTHOR, "planted".parse().expect("a role")] {
         app.set_role(ann.id, role).await;
         let recalled = app
-            .accounts
             .authenticator
             .recall(vec![Some(check("ann", "sesame", 1))])
             .await
@@ -97,12 +94,9 @@ async fn what_is_recalled_is_as_stored_now() {
         assert_eq!(ineffective_role, (!is_known).then_some(role));
     }
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change = app.accounts.credentials.change_password(
-        &token,
-        "sesame".into(),
-        "open!".into(),
-        origin(1),
-    );
+    let change =
+        app.credentials
+            .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);
     app.delete_user(ann.id).await;
@@ -179,8 +173,7 @@ async fn recalling_waits_for_no_hash() {
     let mut slots = Vec::new();
     for _ in 0..MAX_LOGINS_PER_CLIENT {
         slots.push(
-            app.accounts
-                .authenticator
+            app.authenticator
                 .hasher
                 .admit(origin(1))
                 .await
@@ -200,7 +193,6 @@ async fn a_batch_fails_with_the_store_and_recalls_nobody() {
         .expect("verified");
     app.store.set_down(true);
     let recalled = app
-        .accounts
         .authenticator
         .recall(vec![Some(check(ADMIN_USERNAME, "sesame", 1))])
         .await;

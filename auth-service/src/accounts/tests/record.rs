@@ -18,7 +18,7 @@ impl App {
         token: &str,
         request: AuditRequest,
     ) -> Result<(Vec<AuditRow>, Option<i64>), AccountError> {
-        let page = self.accounts.record.list_audit(token, request).await?;
+        let page = self.record.list_audit(token, request).await?;
         assert!(page.is_complete, "the store seals at once");
         Ok((page.rows, page.next_after))
     }
@@ -50,13 +50,11 @@ async fn a_change_and_a_sign_in_are_in_the_record_of_the_next_request() {
         .await
         .expect("logged in");
     from(9, app.login("ann", "wrong")).await.expect_err("wrong");
-    app.accounts
-        .users
+    app.users
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
@@ -188,7 +186,6 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     let ann = app.register("ann").await.expect("registered");
     let make = async || {
         let made = app
-            .accounts
             .credentials
             .create_password_link(&app.admin, ann.id)
             .await;
@@ -197,7 +194,6 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     let redeem = async |token: &str, host| {
         let password = "open sesame".into();
         let redeemed = app
-            .accounts
             .credentials
             .redeem_password_link(token, password, origin(host));
         assert_err!(from(host, redeemed).await, LinkInvalid);
@@ -249,7 +245,7 @@ async fn what_is_old_goes_while_another_part_of_the_record_fails() {
         app.store.set_time(NOW + 3600);
         app.store.set_failing(failing);
         tokio::time::pause();
-        app.accounts.record.start_maintenance(90);
+        app.record.start_maintenance(90);
         tokio::time::sleep(Duration::from_mins(3)).await;
         tokio::time::resume();
         let is_forgotten = app.store.additions_kept() == 0;

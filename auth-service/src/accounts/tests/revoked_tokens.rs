@@ -17,20 +17,15 @@ async fn a_token_of_a_login_in_the_second_of_a_logout_is_valid_and_older_ones_ar
     // There is no limit to the revocations within one second.
     for _ in 0..5 {
         let newest = old.last().expect("one").clone();
-        app.accounts
-            .credentials
+        app.credentials
             .revoke_tokens(&newest, None)
             .await
             .expect("logged out");
         for token in &old {
-            assert_err!(
-                app.accounts.authorizer.authorize(token, &any()).await,
-                TokenInvalid
-            );
+            assert_err!(app.authorizer.authorize(token, &any()).await, TokenInvalid);
         }
         let new = app.login("ann", "sesame").await.expect("logged in");
-        app.accounts
-            .authorizer
+        app.authorizer
             .authorize(&new, &any())
             .await
             .expect("valid at once");
@@ -47,35 +42,23 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
         let app = App::new(POLICY).await;
         let old = app.login("admin", "sesame").await.expect("logged in");
         app.store.set_time(NOW - step);
-        app.accounts
-            .authorizer
+        app.authorizer
             .authorize(&old, &any())
             .await
             .expect("still valid");
-        app.accounts
-            .credentials
+        app.credentials
             .revoke_tokens(&old, None)
             .await
             .expect("logged out");
-        assert_err!(
-            app.accounts.authorizer.authorize(&old, &any()).await,
-            TokenInvalid
-        );
+        assert_err!(app.authorizer.authorize(&old, &any()).await, TokenInvalid);
         let new = app
             .login("admin", "sesame")
             .await
             .expect("logged in at once");
         for now in [NOW - step, NOW, NOW + 29 * 60] {
             app.store.set_time(now);
-            assert_err!(
-                app.accounts.authorizer.authorize(&old, &any()).await,
-                TokenInvalid
-            );
-            app.accounts
-                .authorizer
-                .authorize(&new, &any())
-                .await
-                .expect("valid");
+            assert_err!(app.authorizer.authorize(&old, &any()).await, TokenInvalid);
+            app.authorizer.authorize(&new, &any()).await.expect("valid");
         }
     }
 }
@@ -87,17 +70,13 @@ async fn an_expired_token_is_invalid_also_without_its_user() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.delete_user(ann.id).await;
     assert_err!(
-        app.accounts.authorizer.authorize(&token, &any()).await,
+        app.authorizer.authorize(&token, &any()).await,
         TokenUserNotFound
     );
     app.store.set_time(NOW + 30 * 60);
-    assert_err!(
-        app.accounts.authorizer.authorize(&token, &any()).await,
-        TokenInvalid
-    );
+    assert_err!(app.authorizer.authorize(&token, &any()).await, TokenInvalid);
     let bearer = bearer(&token, any());
     let batch = app
-        .accounts
         .authorizer
         .authorize_batch(vec![Ok(bearer)])
         .await
@@ -116,8 +95,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         app.store.set_time(NOW + minute * 60);
         ended.push(app.login("ann", "sesame").await.expect("logged in"));
     }
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -138,16 +116,9 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         let new = app.login("ann", "sesame").await.expect("logged in at once");
         for minute in 0..30 {
             app.store.set_time(NOW + minute * 60);
-            app.accounts
-                .authorizer
-                .authorize(&new, &any())
-                .await
-                .expect("valid");
+            app.authorizer.authorize(&new, &any()).await.expect("valid");
             for token in &ended {
-                assert_err!(
-                    app.accounts.authorizer.authorize(token, &any()).await,
-                    TokenInvalid
-                );
+                assert_err!(app.authorizer.authorize(token, &any()).await, TokenInvalid);
             }
         }
         // This token carries the mark for the time that was lowered. The next lowering gives the
@@ -156,8 +127,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         app.store.set_time(NOW);
         ended.push(new);
     }
-    app.accounts
-        .authorizer
+    app.authorizer
         .authorize(&of_other, &any())
         .await
         .expect("valid");
@@ -187,15 +157,13 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
     let mut old = Vec::new();
     for _ in 0..28 {
         old.push(app.login("ann", "sesame").await.expect("logged in"));
-        app.accounts
-            .credentials
+        app.credentials
             .revoke_tokens(old.last().expect("one"), None)
             .await
             .expect("logged out");
     }
     for _ in 0..1_000 {
-        app.accounts
-            .credentials
+        app.credentials
             .revoke_tokens(&app.admin, Some(ann.id))
             .await
             .expect("revoked");
@@ -209,32 +177,23 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
     }
     app.store.set_time(NOW + 3);
     let new = login.await.expect("logged in");
-    app.accounts
-        .authorizer
+    app.authorizer
         .authorize(&new, &any())
         .await
         .expect("valid at once");
     for token in &old {
-        assert_err!(
-            app.accounts.authorizer.authorize(token, &any()).await,
-            TokenInvalid
-        );
+        assert_err!(app.authorizer.authorize(token, &any()).await, TokenInvalid);
     }
     app.store.set_time(NOW + 1);
-    app.accounts
-        .authorizer
+    app.authorizer
         .authorize(&new, &any())
         .await
         .expect("valid where the clock is two seconds behind");
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
-    assert_err!(
-        app.accounts.authorizer.authorize(&new, &any()).await,
-        TokenInvalid
-    );
+    assert_err!(app.authorizer.authorize(&new, &any()).await, TokenInvalid);
 }
 
 #[tokio::test]
@@ -255,9 +214,9 @@ async fn a_user_who_is_disabled_while_a_login_waits_gets_no_token() {
 async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
     let app = App::new(POLICY).await;
     let logouts = (0..200).map(|_| {
-        let (accounts, token) = (app.accounts.clone(), app.admin.clone());
+        let (services, token) = (app.services.clone(), app.admin.clone());
         tokio::spawn(async move {
-            accounts
+            services
                 .credentials
                 .revoke_tokens(&token, None)
                 .await
@@ -270,8 +229,7 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
     }
     assert_eq!(ended, 1);
     let token = app.login("admin", "sesame").await.expect("logged in");
-    app.accounts
-        .authorizer
+    app.authorizer
         .authorize(&token, &any())
         .await
         .expect("valid at once");
@@ -282,14 +240,11 @@ async fn admins_end_the_tokens_of_others() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let revoke = async |actor: &str, id| app.accounts.credentials.revoke_tokens(actor, id).await;
+    let revoke = async |actor: &str, id| app.credentials.revoke_tokens(actor, id).await;
     assert_err!(revoke(&token, Some(1)).await, RoleInsufficient);
     assert_err!(revoke(&app.admin, Some(999)).await, UserNotFound);
     revoke(&app.admin, Some(ann.id)).await.expect("revoked");
-    assert_err!(
-        app.accounts.authorizer.authorize(&token, &any()).await,
-        TokenInvalid
-    );
+    assert_err!(app.authorizer.authorize(&token, &any()).await, TokenInvalid);
     app.authorize(&app.admin, &[Role::ADMIN])
         .await
         .expect("its own stays");

@@ -23,12 +23,7 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let editor = role("editor");
-    let set = async |role| {
-        app.accounts
-            .users
-            .set_user_role(&app.admin, ann.id, role)
-            .await
-    };
+    let set = async |role| app.users.set_user_role(&app.admin, ann.id, role).await;
     assert_err!(set(Ok(role("edit"))).await, RoleInvalid);
     assert_err!(set(Err(UnknownRole)).await, RoleInvalid);
     set(Ok(editor)).await.expect("set");
@@ -51,33 +46,23 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
         ..UserPageRequest::default()
     };
     let page = app
-        .accounts
         .users
         .list_users(&app.admin, of_role(editor))
         .await
         .expect("listed");
     assert_eq!(page.users.len(), 1);
     assert_err!(
-        app.accounts
-            .users
+        app.users
             .list_users(&app.admin, of_role(role("edit")))
             .await,
         RoleInvalid
     );
-    let roles = app
-        .accounts
-        .users
-        .list_roles(&app.admin)
-        .await
-        .expect("listed");
+    let roles = app.users.list_roles(&app.admin).await.expect("listed");
     assert_eq!(
         roles,
         ["user", "author", "admin", "editor", "auditor"].map(role)
     );
-    assert_err!(
-        app.accounts.users.list_roles(&token).await,
-        RoleInsufficient
-    );
+    assert_err!(app.users.list_roles(&token).await, RoleInsufficient);
 }
 
 #[tokio::test]
@@ -87,16 +72,10 @@ async fn a_requirement_of_an_unknown_role_is_a_mistake_of_the_caller_and_never_a
     for required in [vec![role("edit")], vec![Role::ADMIN, role("edit")]] {
         let required = Requirement::Roles(required);
         assert_err!(
-            app.accounts
-                .authorizer
-                .authorize(&app.admin, &required)
-                .await,
+            app.authorizer.authorize(&app.admin, &required).await,
             RequestInvalid
         );
-        assert_err!(
-            app.accounts.authorizer.authorize("x", &required).await,
-            TokenInvalid
-        );
+        assert_err!(app.authorizer.authorize("x", &required).await, TokenInvalid);
     }
 }
 
@@ -110,7 +89,6 @@ async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
     );
     app.set_role(ann.id, removed).await;
     let actor = app
-        .accounts
         .authorizer
         .authorize(&token, &Requirement::AnyAuthenticated)
         .await;
@@ -129,7 +107,6 @@ async fn a_stored_role_that_is_not_known_grants_what_any_user_may() {
         Role::USER
     );
     let stored = app
-        .accounts
         .users
         .get_user(&app.admin, ann.id)
         .await
@@ -149,10 +126,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
             role,
             ..ApiKeyRequest::default()
         };
-        app.accounts
-            .credentials
-            .create_api_key(&token, request)
-            .await
+        app.credentials.create_api_key(&token, request).await
     };
     assert_err!(create("edit").await, RoleInvalid);
     let key = create("editor").await.expect("created").key;
@@ -165,7 +139,6 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
     ] {
         app.set_role(ann.id, role(stored)).await;
         let actor = app
-            .accounts
             .authorizer
             .authorize(key.expose_secret(), &Requirement::AnyAuthenticated)
             .await

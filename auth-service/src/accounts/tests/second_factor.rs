@@ -43,7 +43,6 @@ struct Begun {
 
 async fn begin(app: &App, token: &str) -> Begun {
     let begun = app
-        .accounts
         .credentials
         .begin_second_factor(token, "sesame".into(), origin(1))
         .await;
@@ -68,7 +67,6 @@ impl EnrolledUser {
     async fn enrol(app: App, token: String) -> Self {
         let Begun { secret, codes } = begin(&app, &token).await;
         let on = app
-            .accounts
             .credentials
             .turn_on_second_factor(&token, &code_at(&secret, NOW))
             .await;
@@ -84,7 +82,6 @@ impl EnrolledUser {
     pub(super) async fn login(&self, otp: Option<&str>) -> Result<String, Reason> {
         let login = self
             .app
-            .accounts
             .authenticator
             .login("ann", "sesame".into(), otp, origin(1))
             .await;
@@ -132,7 +129,6 @@ async fn a_login_needs_a_code_and_each_code_is_accepted_once() {
     assert_eq!(ann.login(Some(code)).await, Err(Reason::OtpInvalid), "used");
     let wrong = ann
         .app
-        .accounts
         .authenticator
         .login("ann", "wrong".into(), Some(code), origin(1))
         .await;
@@ -145,7 +141,6 @@ async fn tokens_from_before_end_and_later_ones_are_valid() {
     let authorize = async |token: &str| {
         reason(
             ann.app
-                .accounts
                 .authorizer
                 .authorize(token, &Requirement::AnyAuthenticated)
                 .await,
@@ -159,9 +154,9 @@ async fn tokens_from_before_end_and_later_ones_are_valid() {
     );
     let request = SessionRequest::default();
     let otp = ann.otp(NOW + 60);
-    let accounts = &ann.app.accounts;
+    let app = &ann.app;
     ann.app.store.revoke_before_next_token();
-    let made = accounts
+    let made = app
         .authenticator
         .create_session("ann", "sesame".into(), request, Some(&otp), origin(1))
         .await;
@@ -177,7 +172,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &own).await.secret;
     let otp = code_at(&secret, NOW);
-    let on = app.accounts.credentials.turn_on_second_factor(&own, &otp);
+    let on = app.credentials.turn_on_second_factor(&own, &otp);
     on.await.expect("on");
     assert!(app.is_accepted(&own).await);
     for ended in [&other, &token] {
@@ -186,10 +181,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     // The session stays valid for its user, even for requests that need the second factor.
     app.store.set_time(NOW + 30);
     let otp = code_at(&secret, NOW + 30);
-    let off = app
-        .accounts
-        .credentials
-        .turn_off_second_factor(&own, None, &otp);
+    let off = app.credentials.turn_off_second_factor(&own, None, &otp);
     off.await.expect("off");
 }
 
@@ -267,11 +259,9 @@ async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
     let ann = EnrolledUser::new(Mode::Optional).await;
     let otp = ann.otp(NOW + 30);
     let stolen = ann.login(Some(&otp)).await.expect("logged in");
-    let accounts = &ann.app.accounts;
+    let app = &ann.app;
     let off = async |otp: &str| {
-        let off = accounts
-            .credentials
-            .turn_off_second_factor(&stolen, None, otp);
+        let off = app.credentials.turn_off_second_factor(&stolen, None, otp);
         reason(off.await)
     };
     for (tries, wrong) in [(10, "000000"), (100, WRONG_RECOVERY_CODE)] {
@@ -289,9 +279,7 @@ async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
     ann.login(Some(first)).await.expect("a recovery code");
     let otp = ann.otp(NOW + 30 + 3600);
     let own = ann.login(Some(&otp)).await.expect("logged in");
-    let off = accounts
-        .credentials
-        .turn_off_second_factor(&own, None, second);
+    let off = app.credentials.turn_off_second_factor(&own, None, second);
     assert_eq!(reason(off.await), None, "after an hour");
 }
 
@@ -308,7 +296,6 @@ async fn wrong_codes_at_sign_in_block_no_confirmation() {
     assert_eq!(ann.login(Some(&otp)).await, Err(Reason::TooManyAttempts));
     let off = ann
         .app
-        .accounts
         .credentials
         .turn_off_second_factor(&token, None, &otp);
     assert_eq!(reason(off.await), None);
@@ -321,12 +308,7 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &token).await.secret;
     let on = async |token: &str, otp: &str| {
-        reason(
-            app.accounts
-                .credentials
-                .turn_on_second_factor(token, otp)
-                .await,
-        )
+        reason(app.credentials.turn_on_second_factor(token, otp).await)
     };
     for wrong in 0..10 {
         let codes = ["000000", WRONG_RECOVERY_CODE, "x"];
@@ -345,7 +327,6 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
     assert_eq!(on(&token, &code_at(&secret, later)).await, None);
     for wrong in 0..10 {
         let login = app
-            .accounts
             .authenticator
             .login("ann", "sesame".into(), Some("000000"), origin(1))
             .await;
@@ -356,16 +337,11 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
 #[tokio::test]
 async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     let ann = EnrolledUser::new(Mode::Optional).await;
-    let (accounts, admin) = (&ann.app.accounts, &ann.app.admin);
+    let (app, admin) = (&ann.app, &ann.app.admin);
     let otp = ann.otp(NOW + 30);
     let token = ann.login(Some(&otp)).await.expect("logged in");
     let off = async |token: &str, id, otp: &str| {
-        reason(
-            accounts
-                .credentials
-                .turn_off_second_factor(token, id, otp)
-                .await,
-        )
+        reason(app.credentials.turn_off_second_factor(token, id, otp).await)
     };
     assert_eq!(
         off(&token, None, &otp).await,
@@ -383,8 +359,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     assert_eq!(off(admin, Some(1), "").await, Some(Reason::OwnSecondFactor));
     assert_eq!(off(admin, Some(999), "").await, Some(Reason::UserNotFound));
     assert_eq!(
-        accounts
-            .credentials
+        app.credentials
             .second_factor_status(&token)
             .await
             .expect("read"),
@@ -395,8 +370,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     );
     assert_eq!(off(&token, None, ann.codes[0].expose_secret()).await, None);
     assert_eq!(
-        accounts
-            .credentials
+        app.credentials
             .second_factor_status(&token)
             .await
             .expect("read"),
@@ -410,7 +384,6 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     assert_eq!(
         reason(
             ann.app
-                .accounts
                 .credentials
                 .turn_off_second_factor(&ann.app.admin, Some(2), "")
                 .await
@@ -427,19 +400,11 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let Begun { secret, codes } = begin(&app, &token).await;
     for blank in ["", " ", "\u{a0}\n", "\u{200b}"].repeat(5) {
-        let on = app
-            .accounts
-            .credentials
-            .turn_on_second_factor(&token, blank)
-            .await;
+        let on = app.credentials.turn_on_second_factor(&token, blank).await;
         assert_eq!(reason(on), Some(Reason::OtpWrong), "{blank:?}");
     }
     let otp = code_at(&secret, NOW);
-    let on = app
-        .accounts
-        .credentials
-        .turn_on_second_factor(&token, &otp)
-        .await;
+    let on = app.credentials.turn_on_second_factor(&token, &otp).await;
     on.expect("no code was wrong");
     let ann = EnrolledUser {
         app,
@@ -459,7 +424,6 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
     let off = async |otp| {
         reason(
             ann.app
-                .accounts
                 .credentials
                 .turn_off_second_factor(&token, None, otp)
                 .await,
@@ -479,8 +443,7 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let begin = async |password: &str| {
-        app.accounts
-            .credentials
+        app.credentials
             .begin_second_factor(&token, password.into(), origin(1))
             .await
     };
@@ -489,23 +452,17 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
         Some(Reason::CurrentPasswordWrong)
     );
     let on = app
-        .accounts
         .credentials
         .turn_on_second_factor(&token, "000000")
         .await;
     assert_eq!(reason(on), Some(Reason::SecondFactorState));
     begin("sesame").await.expect("begun");
     app.login("ann", "sesame").await.expect("without a code");
-    let on = app
-        .accounts
-        .credentials
-        .turn_on_second_factor(&token, "00000")
-        .await;
+    let on = app.credentials.turn_on_second_factor(&token, "00000").await;
     assert_eq!(reason(on), Some(Reason::OtpWrong));
     for policy in [policy(Mode::Off), POLICY] {
         let app = App::new(policy).await;
         let refused = app
-            .accounts
             .credentials
             .begin_second_factor(&app.admin, "sesame".into(), origin(1))
             .await;
@@ -535,7 +492,6 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
         Some(Reason::RoleInsufficient)
     );
     let any = app
-        .accounts
         .authorizer
         .authorize(&admin, &Requirement::AnyAuthenticated)
         .await;
@@ -545,7 +501,6 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
         (Role::USER, Some(Role::ADMIN))
     );
     let checked = app
-        .accounts
         .authenticator
         .verify_credentials(basic_check("admin", "sesame", 1))
         .await;
@@ -558,7 +513,6 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
     let otp = ann.otp(NOW + 30);
     let login = ann
         .app
-        .accounts
         .authenticator
         .login("admin", "sesame".into(), Some(&otp), origin(1))
         .await;
@@ -574,8 +528,8 @@ async fn admins_are_admins_with_a_second_factor_where_they_need_one() {
 async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     let app = App::new(policy(Mode::Optional)).await;
     let ann = app.register("ann").await.expect("registered");
-    let (accounts, admin) = (&app.accounts, &app.admin);
-    let make = async |id| accounts.credentials.create_password_link(admin, id).await;
+    let admin = &app.admin;
+    let make = async |id| app.credentials.create_password_link(admin, id).await;
     assert_eq!(reason(make(1).await), Some(Reason::OwnPassword));
     assert_eq!(reason(make(999).await), Some(Reason::UserNotFound));
     let PasswordLink {
@@ -586,8 +540,7 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     let redeem = async |token: &str, password: &str, client| {
         let token = token.to_owned();
         reason(
-            accounts
-                .credentials
+            app.credentials
                 .redeem_password_link(&token, password.into(), origin(client))
                 .await,
         )
@@ -628,15 +581,14 @@ async fn where_admins_set_no_passwords_they_make_links() {
     })
     .await;
     let ann = app.register("ann").await.expect("users choose their own");
-    let (accounts, admin) = (&app.accounts, &app.admin);
-    let set = accounts
+    let admin = &app.admin;
+    let set = app
         .credentials
         .set_password(admin, ann.id, "sesame".into(), origin(1))
         .await;
     assert_eq!(reason(set), Some(Reason::PasswordLinkRequired));
     let create = async |password| {
-        accounts
-            .users
+        app.users
             .create_user(admin, "bob", password, Ok(Role::AUTHOR), origin(1))
             .await
     };
@@ -652,8 +604,7 @@ async fn where_admins_set_no_passwords_they_make_links() {
     );
     let link = created.link.expect("a link").token;
     let redeemed =
-        accounts
-            .credentials
+        app.credentials
             .redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
     redeemed.await.expect("redeemed");
     app.login("bob", "sesame").await.expect("the chosen one");

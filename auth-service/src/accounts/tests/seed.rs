@@ -61,7 +61,6 @@ async fn file_with_the_initial_password_is_removed_when_the_password_changes() {
     let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
     let current = text.as_str().into();
     let set = app
-        .accounts
         .credentials
         .change_password(&token, current, "sesame".into(), origin(1))
         .await;
@@ -75,8 +74,7 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     let (app, path, text) = with_file(folder.path()).await;
     let start = || app.seeder.seed_admin(&AdminPassword::Missing);
     let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
@@ -161,10 +159,9 @@ async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
         assert_err!(app.register(ADMIN_USERNAME).await, UsernameTaken);
         let role = Ok(Role::USER);
         let password = Some("sesame".into());
-        let create =
-            app.accounts
-                .users
-                .create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
+        let create = app
+            .users
+            .create_user(&admin, ADMIN_USERNAME, password, role, origin(1));
         assert_err!(create.await, UsernameTaken);
         if has_user {
             app.delete_user(1).await;

@@ -39,7 +39,6 @@ impl App {
         request: SessionRequest,
     ) -> Result<(String, OpaqueToken), AccountError> {
         let made = self
-            .accounts
             .authenticator
             .create_session("ann", password.into(), request, None, origin(1))
             .await;
@@ -67,7 +66,6 @@ impl App {
     async fn is_accepted_from(&self, source: TokenSource, token: &str) -> bool {
         let requirement = Requirement::AnyAuthenticated;
         let alone = self
-            .accounts
             .authorizer
             .authorize_from(source, token, &requirement)
             .await;
@@ -78,7 +76,6 @@ impl App {
             client_address: None,
         };
         let batch = self
-            .accounts
             .authorizer
             .authorize_batch(vec![Ok(bearer)])
             .await
@@ -97,7 +94,6 @@ impl App {
 
     pub(super) async fn ids(&self, token: &str) -> Vec<i64> {
         let listed = self
-            .accounts
             .credentials
             .list_sessions(token, None)
             .await
@@ -123,7 +119,6 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
     for role in [Role::USER, Role::ADMIN, Role::AUTHOR] {
         app.set_role(ann.id, role).await;
         let actor = app
-            .accounts
             .authorizer
             .authorize(&token, &Requirement::AnyAuthenticated)
             .await;
@@ -139,13 +134,11 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    app.accounts
-        .credentials
+    app.credentials
         .create_api_key(&token, request)
         .await
         .expect("a key");
-    app.accounts
-        .credentials
+    app.credentials
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await
         .expect("deleted");
@@ -204,7 +197,7 @@ async fn a_session_ends_when_it_is_idle_or_old_and_never_lives_again() {
     let ((idle, _), (used, session)) = (app.session().await, app.session().await);
     assert_eq!(session.expires_at, Some(NOW + MAX));
     assert_eq!(
-        session.idle_expires_at(app.accounts.policy.sessions.idle),
+        session.idle_expires_at(app.policy.sessions.idle),
         NOW + IDLE
     );
     app.store.set_time(NOW + IDLE - 1);
@@ -289,8 +282,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     app.store.set_time(NOW + 1);
     assert!(app.is_accepted(&token).await);
     let listed = async || {
-        app.accounts
-            .credentials
+        app.credentials
             .list_sessions(&token, None)
             .await
             .map(|listed| listed.sessions.len())
@@ -310,8 +302,7 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
     let (app, ann) = app().await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let ((one, _), (two, _)) = (app.session().await, app.session().await);
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&one, None)
         .await
         .expect("logged out");
@@ -321,18 +312,16 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
             && app.is_accepted(&token).await
     );
     assert_err!(
-        app.accounts.credentials.revoke_tokens(&one, None).await,
+        app.credentials.revoke_tokens(&one, None).await,
         TokenInvalid
     );
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
     assert!(!app.is_accepted(&two).await && !app.is_accepted(&token).await);
     let (three, _) = app.session().await;
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("an admin");
@@ -361,10 +350,9 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
     let (app, ann) = app().await;
     let ((own, _), (other, _)) = (app.session().await, app.session().await);
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change =
-        app.accounts
-            .credentials
-            .change_password(&own, "sesame".into(), "open!".into(), origin(1));
+    let change = app
+        .credentials
+        .change_password(&own, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(
         app.is_accepted(&own).await
@@ -375,8 +363,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .try_session("open!", SessionRequest::default())
         .await
         .expect("made");
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -389,7 +376,6 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .await
         .expect("made");
     let set = app
-        .accounts
         .credentials
         .set_password(&app.admin, ann.id, "sesame".into(), origin(1));
     set.await.expect("set");
@@ -416,8 +402,7 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
         };
         owner(user, session.id)
     };
-    app.accounts
-        .credentials
+    app.credentials
         .revoke_tokens(&app.session().await.0, None)
         .await
         .expect("another one");
@@ -441,15 +426,13 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     );
     assert_eq!(app.ids(&one).await, [first.id, second.id, third.id]);
     let listed = app
-        .accounts
         .credentials
         .list_sessions(&two, None)
         .await
         .expect("listed");
     assert_eq!(listed.current_id, Some(second.id));
     let end = async |token: &str, user, id| {
-        app.accounts
-            .credentials
+        app.credentials
             .delete_tokens(TokenKind::Session, token, user, tokens(id))
             .await
     };
@@ -466,7 +449,6 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
         ..ApiKeyRequest::default()
     };
     let created = app
-        .accounts
         .credentials
         .create_api_key(&two, request)
         .await
@@ -502,8 +484,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
             role,
             expires_at: None,
         };
-        app.accounts
-            .credentials
+        app.credentials
             .create_api_key(token, request)
             .await
             .map(|created| (created.key.expose_secret().to_owned(), created.stored))
@@ -516,8 +497,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
         (ann.id, Some("admin"))
     );
     assert_eq!(
-        app.accounts
-            .authorizer
+        app.authorizer
             .authorize(&key, &Requirement::AnyAuthenticated)
             .await
             .expect("valid")

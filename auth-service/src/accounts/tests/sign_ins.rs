@@ -49,8 +49,7 @@ impl App {
 
     async fn refuse(&self, user: Option<&User>, address: &str) {
         let refuse = || {
-            self.accounts
-                .recorder
+            self.recorder
                 .record_login_failure(user, "login", "wrong_password");
         };
         from(address, refuse).await;
@@ -103,7 +102,7 @@ async fn refusals_at_many_own_accounts_from_one_network_do_not_hide_those_of_a_s
     let recorded = app.recorded().await;
     assert_eq!(recorded[0].user_id, None);
     assert_eq!(recorded[1].user_id, Some(99));
-    app.accounts.recorder.record_refusal_count();
+    app.recorder.record_refusal_count();
     assert_eq!(app.refusals().await, (12, vec![54]));
 }
 
@@ -116,7 +115,7 @@ async fn refusals_at_one_account_from_many_addresses_do_not_hide_those_at_others
     }
     app.refuse(Some(&user(2)), "192.0.2.1").await;
     assert_eq!(app.recorded().await[0].user_id, Some(2));
-    app.accounts.recorder.record_refusal_count();
+    app.recorder.record_refusal_count();
     assert_eq!(app.refusals().await, (11, vec![90]));
 }
 
@@ -160,7 +159,7 @@ async fn refusals_that_the_limit_makes_without_a_check_are_counted_too() {
         assert_err!(app.verify("ann", "sesame").await, TooManyAttempts);
     }
     assert_err!(app.login("admin", "wrong").await, CredentialsInvalid);
-    app.accounts.recorder.record_refusal_count();
+    app.recorder.record_refusal_count();
     // The rows are one wrong password of each user, and the first refusal by the limit.
     assert_eq!(app.refusals().await, (3, vec![11]));
 }
@@ -170,14 +169,11 @@ async fn unknown_keys_are_counted_and_hide_no_wrong_password() {
     let app = App::empty();
     for subnet in 0..1000 {
         let address = format!("2001:db8:0:{subnet:x}::1");
-        from(&address, || {
-            app.accounts.recorder.record_api_key_refusal(None)
-        })
-        .await;
+        from(&address, || app.recorder.record_api_key_refusal(None)).await;
     }
     app.refuse(None, "192.0.2.1").await;
     app.refuse(Some(&user(1)), "192.0.2.1").await;
-    app.accounts.recorder.record_refusal_count();
+    app.recorder.record_refusal_count();
     let (rows, numbers) = app.refusals().await;
     assert_eq!((rows, numbers), (42, vec![960]));
     assert_eq!(app.recorded().await[1].user_id, Some(1));
@@ -188,16 +184,10 @@ async fn a_sign_in_has_a_row_once_a_minute_for_each_network_and_is_never_counted
     let app = App::empty();
     let ann = user(1);
     for address in ["2001:db8::1", "2001:db8::2", "192.0.2.1"] {
-        from(address, || {
-            app.accounts.recorder.record_login(&ann, "login")
-        })
-        .await;
-        from(address, || {
-            app.accounts.recorder.record_login(&ann, "session")
-        })
-        .await;
+        from(address, || app.recorder.record_login(&ann, "login")).await;
+        from(address, || app.recorder.record_login(&ann, "session")).await;
     }
     assert_eq!(app.recorded().await.len(), 4);
-    app.accounts.recorder.record_refusal_count();
+    app.recorder.record_refusal_count();
     assert_eq!(app.refusals().await, (0, vec![]));
 }

@@ -12,9 +12,7 @@ use secrecy::ExposeSecret as _;
 
 impl App {
     async fn rename(&self, id: i64, name: &str) -> Result<User, AccountError> {
-        let accounts = &self.accounts;
-        accounts
-            .users
+        self.users
             .update_user(
                 &self.admin,
                 id,
@@ -27,7 +25,7 @@ impl App {
     }
 
     async fn session_of(&self, username: &str) -> String {
-        let made = self.accounts.authenticator.create_session(
+        let made = self.authenticator.create_session(
             username,
             "sesame".into(),
             SessionRequest::default(),
@@ -40,13 +38,12 @@ impl App {
 
     async fn name_of(&self, token: &str) -> Result<String, AccountError> {
         let any = Requirement::AnyAuthenticated;
-        let actor = self.accounts.authorizer.authorize(token, &any).await;
+        let actor = self.authorizer.authorize(token, &any).await;
         actor.map(|actor| actor.user.username)
     }
 
     async fn events(&self) -> Vec<(String, String)> {
         let page = self
-            .accounts
             .record
             .list_audit(&self.admin, AuditRequest::default())
             .await
@@ -76,7 +73,6 @@ async fn a_new_name_ends_access_tokens_and_the_session_goes_on_under_it() {
     // A user who registers the old name gets nothing that was cached or issued for the earlier user
     // of the name.
     let next = app
-        .accounts
         .users
         .register("ann", "another".into(), origin(2))
         .await
@@ -105,7 +101,6 @@ async fn the_same_name_changes_and_records_nothing() {
     assert_eq!(app.events().await, before);
     assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     let disabled = app
-        .accounts
         .users
         .update_user(
             &app.admin,
@@ -137,7 +132,7 @@ async fn names_are_refused_by_the_rules_of_new_ones_in_the_order_of_the_contract
     assert_err!(app.rename(1, "bob").await, UserNotRenamable);
     assert_err!(app.rename(ann.id, "bob").await, UsernameTaken);
     assert_err!(app.rename(ann.id, "admin").await, UsernameTaken);
-    let nothing = app.accounts.users.update_user(
+    let nothing = app.users.update_user(
         &app.admin,
         ann.id,
         UserUpdateRequest {
@@ -147,7 +142,7 @@ async fn names_are_refused_by_the_rules_of_new_ones_in_the_order_of_the_contract
     );
     assert_err!(nothing.await, RequestInvalid);
     for (token, name) in [(&*token, Some("eve")), (&token, None)] {
-        let refused = app.accounts.users.update_user(
+        let refused = app.users.update_user(
             token,
             ann.id,
             UserUpdateRequest {
@@ -159,7 +154,7 @@ async fn names_are_refused_by_the_rules_of_new_ones_in_the_order_of_the_contract
     }
     assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     app.store.set_time(NOW + 9);
-    let both = app.accounts.users.update_user(
+    let both = app.users.update_user(
         &app.admin,
         1,
         UserUpdateRequest {
@@ -177,25 +172,16 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
     let ann = app.register("ann").await.expect("registered");
     let bob = app.register("bob").await.expect("registered");
     let admin = Ok(Role::ADMIN);
-    let promoted = app
-        .accounts
-        .users
-        .set_user_role(&app.admin, ann.id, admin)
-        .await;
+    let promoted = app.users.set_user_role(&app.admin, ann.id, admin).await;
     promoted.expect("promoted");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let request = ApiKeyRequest {
         name: "key".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let made = app
-        .accounts
-        .credentials
-        .create_api_key(&token, request)
-        .await;
+    let made = app.credentials.create_api_key(&token, request).await;
     let key = made.expect("made").key.expose_secret().to_owned();
     let renamed = app
-        .accounts
         .users
         .update_user(
             &key,
@@ -208,7 +194,7 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
         .await;
     assert_eq!(renamed.expect("renamed").username, "rob");
     for (name, disabled) in [(Some("eve"), None), (Some("ann"), None), (None, None)] {
-        let own = app.accounts.users.update_user(
+        let own = app.users.update_user(
             &key,
             ann.id,
             UserUpdateRequest {
@@ -219,7 +205,7 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
         assert_err!(own.await, RoleInsufficient);
     }
     // With an access token, admins may rename themselves. Their API keys stay valid.
-    let own = app.accounts.users.update_user(
+    let own = app.users.update_user(
         &token,
         ann.id,
         UserUpdateRequest {

@@ -10,8 +10,7 @@ use std::time::Duration;
 
 impl App {
     async fn list(&self, request: UserPageRequest) -> Result<Vec<ListedUser>, AccountError> {
-        self.accounts
-            .users
+        self.users
             .list_users(&self.admin, request)
             .await
             .map(|page| page.users)
@@ -52,12 +51,7 @@ async fn an_admin_searches_once_at_a_time() {
         .remove(0)
         .user
         .id;
-    let running = app
-        .accounts
-        .users
-        .searches
-        .acquire(admin)
-        .expect("the first");
+    let running = app.users.searches.acquire(admin).expect("the first");
     let refused = app.search("NN").await.expect_err("a second one");
     assert_eq!(refused.reason(), Reason::Overloaded);
     assert_eq!(refused.retry_after(), Some(Duration::from_secs(1)));
@@ -68,13 +62,7 @@ async fn an_admin_searches_once_at_a_time() {
             .len(),
         2
     );
-    drop(
-        app.accounts
-            .users
-            .searches
-            .acquire(ann.id)
-            .expect("another admin's"),
-    );
+    drop(app.users.searches.acquire(ann.id).expect("another admin's"));
     drop(running);
     for _ in 0..2 {
         assert_eq!(app.search("NN").await.expect("the only one"), ["ann"]);
@@ -104,7 +92,6 @@ async fn a_search_is_as_long_as_a_username_and_has_no_control_characters() {
         ..UserPageRequest::default()
     };
     let refused = app
-        .accounts
         .users
         .list_users(&token.expect("logged in"), request)
         .await;
@@ -127,7 +114,6 @@ async fn logins_are_noted_and_neither_wrong_passwords_nor_basic() {
     app.store.set_time(NOW + 20);
     let request = SessionRequest::default();
     let session = app
-        .accounts
         .authenticator
         .create_session("bob", "sesame".into(), request, None, origin(1))
         .await;

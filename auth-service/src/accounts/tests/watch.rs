@@ -22,7 +22,7 @@ impl App {
     /// Creates an app whose record is sealed in the background.
     async fn kept() -> Self {
         let app = Self::new(POLICY).await;
-        app.accounts.record.start_maintenance(90);
+        app.record.start_maintenance(90);
         app
     }
 
@@ -62,7 +62,6 @@ async fn change(items: &mut WatchItems) -> (i64, String, Role, bool, bool) {
 async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
     let app = App::kept().await;
     let mut items = app
-        .accounts
         .record
         .watch_users(app.admin(), behind(None))
         .await
@@ -75,13 +74,11 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         panic!("the end of the snapshot")
     };
     let ann = app.register("ann").await.expect("registered");
-    app.accounts
-        .users
+    app.users
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
-    app.accounts
-        .users
+    app.users
         .update_user(
             &app.admin,
             ann.id,
@@ -92,8 +89,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         )
         .await
         .expect("disabled");
-    app.accounts
-        .users
+    app.users
         .delete_user(&app.admin, ann.id)
         .await
         .expect("deleted");
@@ -113,7 +109,6 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         last = revision;
     }
     let mut again = app
-        .accounts
         .record
         .watch_users(app.admin(), behind(Some(last - 1)))
         .await
@@ -128,15 +123,13 @@ async fn a_revision_that_the_record_does_not_have_needs_a_snapshot() {
     let newest = app.newest().await;
     for from in [-1, newest + 1, i64::MAX] {
         let refused = app
-            .accounts
             .record
             .watch_users(app.admin(), behind(Some(from)))
             .await;
         assert_err!(refused, SnapshotRequired);
     }
     for from in [0, newest] {
-        app.accounts
-            .record
+        app.record
             .watch_users(app.admin(), behind(Some(from)))
             .await
             .expect("known");
@@ -150,27 +143,22 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let by = |token: &str| Watcher::Bearer(token.to_owned().into());
     assert_err!(
-        app.accounts
-            .record
-            .watch_users(by(&token), behind(None))
-            .await,
+        app.record.watch_users(by(&token), behind(None)).await,
         RoleInsufficient
     );
     assert_err!(
-        app.accounts.record.watch_users(by(""), behind(None)).await,
+        app.record.watch_users(by(""), behind(None)).await,
         TokenInvalid
     );
     app.set_role(ann.id, Role::ADMIN).await;
     let from = Some(app.newest().await);
     let mut items = app
-        .accounts
         .record
         .watch_users(by(&token), behind(from))
         .await
         .expect("an admin");
     let service = Watcher::Service("posts".to_owned());
     let mut of_service = app
-        .accounts
         .record
         .watch_users(service, behind(from))
         .await
@@ -193,20 +181,14 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
 #[tokio::test]
 async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
     let app = App::kept().await;
-    let watch = async || {
-        app.accounts
-            .record
-            .watch_users(app.admin(), behind(Some(0)))
-            .await
-    };
+    let watch = async || app.record.watch_users(app.admin(), behind(Some(0))).await;
     let mut streams = Vec::new();
     for _ in 0..8 {
         streams.push(watch().await.expect("a place"));
     }
     assert_err!(watch().await, Overloaded);
     let service = Watcher::Service("posts".to_owned());
-    app.accounts
-        .record
+    app.record
         .watch_users(service, behind(Some(0)))
         .await
         .expect("another caller");
@@ -219,7 +201,7 @@ async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
     timeout(Duration::from_mins(1), again)
         .await
         .expect("the place is free again");
-    app.accounts.record.end_of_watches().stop_now();
+    app.record.end_of_watches().stop_now();
     for mut items in streams {
         while timeout(Duration::from_mins(1), items.recv())
             .await
@@ -244,10 +226,7 @@ async fn a_slow_reader_learns_that_retention_has_removed_changes_ahead_of_it() {
     let from = app.newest().await;
     app.insert_users(1200).await;
     let newest = app.newest().await;
-    let watched = app
-        .accounts
-        .record
-        .watch_users(app.admin(), behind(Some(from)));
+    let watched = app.record.watch_users(app.admin(), behind(Some(from)));
     let mut items = watched.await.expect("an admin");
     change(&mut items).await;
     app.store.remove_through(newest - 100);
@@ -270,7 +249,7 @@ async fn a_demoted_admin_gets_no_item_that_waits() {
     app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let watcher = Watcher::Bearer(token.into());
-    let stream = app.accounts.record.watch_users(watcher, behind(None));
+    let stream = app.record.watch_users(watcher, behind(None));
     let mut items = stream.await.expect("an admin");
     change(&mut items).await;
     app.set_role(ann.id, Role::USER).await;
@@ -292,20 +271,12 @@ async fn a_full_house_of_snapshots_is_refused_at_once_and_a_slow_one_ends() {
     let app = App::kept().await;
     app.insert_users(300).await;
     let service = |name: &str| Watcher::Service(name.to_owned());
-    let watch = async |name: &str| {
-        app.accounts
-            .record
-            .watch_users(service(name), behind(None))
-            .await
-    };
+    let watch = async |name: &str| app.record.watch_users(service(name), behind(None)).await;
     let mut slow = watch("slow").await.expect("a place");
     let slower = watch("slower").await.expect("a place");
     assert_err!(watch("posts").await, Overloaded);
     let from = Some(app.newest().await);
-    let changes = app
-        .accounts
-        .record
-        .watch_users(service("posts"), behind(from));
+    let changes = app.record.watch_users(service("posts"), behind(from));
     changes.await.expect("changes need no snapshot");
     tokio::time::pause();
     let error = loop {
@@ -355,10 +326,10 @@ async fn a_demoted_admin_is_cut_while_the_stream_waits_for_its_turn_to_read() {
     let (ann, token) = app.second_admin().await;
     let from = app.newest().await;
     let watcher = Watcher::Bearer(token.into());
-    let stream = app.accounts.record.watch_users(watcher, behind(Some(from)));
+    let stream = app.record.watch_users(watcher, behind(Some(from)));
     let mut items = stream.await.expect("an admin");
     // These permits are held as if other streams were reading a locked record.
-    let reads = app.accounts.record.watches.record_reads.acquire_many(2);
+    let reads = app.record.watches.record_reads.acquire_many(2);
     let _reads = reads.await.expect("open");
     tokio::time::pause();
     app.insert_users(1).await;
@@ -376,7 +347,7 @@ async fn a_demoted_admin_is_cut_before_a_slow_snapshot_begins() {
     let (ann, token) = app.second_admin().await;
     app.store.stall_snapshots();
     let watcher = Watcher::Bearer(token.into());
-    let stream = app.accounts.record.watch_users(watcher, behind(None));
+    let stream = app.record.watch_users(watcher, behind(None));
     let mut items = stream.await.expect("an admin");
     tokio::time::pause();
     tokio::time::sleep(Duration::from_secs(5)).await;
@@ -391,22 +362,14 @@ async fn a_demoted_admin_is_cut_before_a_slow_snapshot_begins() {
 async fn a_stream_that_cannot_read_the_record_in_time_does_not_begin() {
     let app = App::new(POLICY).await;
     let from = Some(app.newest().await);
-    let reads = app.accounts.record.watches.record_reads.acquire_many(2);
+    let reads = app.record.watches.record_reads.acquire_many(2);
     let reads = reads.await.expect("open");
     tokio::time::pause();
-    let refused = app
-        .accounts
-        .record
-        .watch_users(app.admin(), behind(from))
-        .await;
+    let refused = app.record.watch_users(app.admin(), behind(from)).await;
     assert_err!(refused, Overloaded);
     tokio::time::resume();
     drop(reads);
-    let watched = app
-        .accounts
-        .record
-        .watch_users(app.admin(), behind(from))
-        .await;
+    let watched = app.record.watch_users(app.admin(), behind(from)).await;
     watched.expect("there is room");
 }
 
@@ -417,10 +380,7 @@ async fn a_change_that_cannot_be_read_ends_the_stream_behind_those_before_it() {
     app.insert_users(100).await;
     app.newest().await;
     app.store.damage(from + 81);
-    let stream = app
-        .accounts
-        .record
-        .watch_users(app.admin(), behind(Some(from)));
+    let stream = app.record.watch_users(app.admin(), behind(Some(from)));
     let mut items = stream.await.expect("an admin");
     for expected in from + 1..=from + 80 {
         assert_eq!(change(&mut items).await.0, expected);
@@ -443,7 +403,7 @@ async fn a_demoted_admin_gets_no_item_before_a_change_that_cannot_be_read() {
     app.newest().await;
     app.store.damage(from + 20);
     let watcher = Watcher::Bearer(token.into());
-    let stream = app.accounts.record.watch_users(watcher, behind(Some(from)));
+    let stream = app.record.watch_users(watcher, behind(Some(from)));
     let mut items = stream.await.expect("an admin");
     change(&mut items).await;
     tokio::time::pause();

@@ -40,7 +40,7 @@ impl AuthGrpc {
         let check = async |session: SecretString| {
             let any = Requirement::AnyAuthenticated;
             let bearer = self
-                .accounts
+                .services
                 .authorizer
                 .authorize_from(TokenSource::Cookie, session.expose_secret(), &any)
                 .await;

@@ -1,4 +1,4 @@
-//! `Accounts`: the state that the use cases share.
+//! Builds the services of the use cases from what they share.
 
 use super::{
     authenticator::Authenticator,
@@ -21,9 +21,9 @@ use rolegate_http_server::clients::ClientSlots;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-/// The use cases. Clones share all state.
+/// The services whose methods are the use cases, and the settings. Clones share all state.
 #[derive(Clone)]
-pub(crate) struct Accounts {
+pub(crate) struct Services {
     pub(crate) authorizer: Arc<Authorizer>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) users: Arc<Users>,
@@ -33,8 +33,8 @@ pub(crate) struct Accounts {
     pub(crate) policy: Arc<Policy>,
 }
 
-impl Accounts {
-    /// Creates the use cases, with empty caches and counters. Fails only if the system provides no
+impl Services {
+    /// Creates the services, with empty caches and counters. Fails only if the system provides no
     /// random bytes.
     pub(crate) fn new(
         store: Arc<dyn UserStore>,
