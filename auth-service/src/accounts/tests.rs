@@ -186,6 +186,7 @@ mod revoked_tokens;
 mod roles;
 mod second_factor;
 mod seed;
+mod services;
 mod sessions;
 mod sign_ins;
 mod user_update;
