@@ -1,7 +1,7 @@
 //! Sessions at two replicas: an end is final, no session lives idle or too long, and a session in
 //! use stays valid.
 //!
-//! Describes, of `auth-service/src`: `accounts/authorize.rs` and `accounts/sessions/idle.rs` (a
+//! Describes, of `auth-service/src`: `accounts/authorizer.rs` and `accounts/authorizer/idle.rs` (a
 //! decision, and the end of idle sessions), `tokens/opaque_token.rs` (`is_active_at`), and
 //! `store/sql/{tokens,usage_writer}.rs` (uses are written once a minute).
 //!
@@ -129,7 +129,7 @@ impl Specification<Mistake> {
         }
     }
 
-    /// Models `Accounts::end_idle_sessions`. Returns whether the session has ended.
+    /// Models `Authorizer::end_idle_sessions`. Returns whether the session has ended.
     fn end_if_idle(self, state: &mut State, replica: usize, row: Row) -> bool {
         let now = state.now;
         let in_use = |last: u8| now < last + IDLE && last < now + IDLE;

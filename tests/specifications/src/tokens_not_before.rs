@@ -3,7 +3,7 @@
 //!
 //! Describes, of `auth-service/src`: `store/sql/tokens/revocation.rs` (`GROW`, `REVOKE`, `LOWER`),
 //! `tokens/access_token.rs` (`issue`, `is_revoked`, `is_valid_at`), `tokens/revocation.rs` (the seconds), and
-//! `accounts/login.rs` (a login waits).
+//! `accounts/authenticator/login.rs` (a login waits).
 //!
 //! The model has fewer seconds than the product, in the same order of size. Failovers switch
 //! between two servers whose clocks differ by one step (`offset`), and a third server, whose clock
