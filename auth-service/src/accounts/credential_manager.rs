@@ -1,5 +1,8 @@
-//! Manages the credentials of users: passwords, password links, second factors, API keys and
-//! sessions.
+//! Changes and lists the credentials of users.
+//!
+//! - `passwords`, `password_links` and `second_factor` change how a user signs in.
+//! - `opaque_tokens` creates API keys, and lists and deletes API keys and sessions. `sessions` lists
+//!   sessions as people see them, and `sign_out` ends sessions and revokes access tokens.
 
 pub(super) mod opaque_tokens;
 pub(super) mod password_links;

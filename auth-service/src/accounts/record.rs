@@ -3,8 +3,10 @@
 //!
 //! For the first page, a reader waits briefly until the rows committed before the request are
 //! sealed. For every page, the reader then waits for one of a few permits. A row that cannot be
-//! read is replaced by an entry that reports this. `maintenance` seals the record and removes old
-//! rows in the background.
+//! read is replaced by an entry that reports this.
+//!
+//! `maintenance` seals the record and removes old rows in the background. `watch` streams the changes
+//! of users to other services.
 
 mod maintenance;
 pub(super) mod watch;

@@ -1,4 +1,6 @@
 //! Reads single users, pages of users, the usernames for many ids, and the roles of this service.
+//!
+//! `changes` creates and deletes users and sets their roles. `update` renames and disables users.
 
 pub(super) mod changes;
 pub(super) mod update;

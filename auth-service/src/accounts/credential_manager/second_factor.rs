@@ -1,8 +1,8 @@
 //! Enrolls users in a second factor, turns it on and off, and shows its status.
 //!
 //! `begin_second_factor` stores a secret and recovery codes. `turn_on_second_factor` checks a first
-//! code; only after that do logins require a code. `codes` checks codes at sign-ins and before
-//! changes, and limits wrong ones.
+//! code; only after that do logins require a code. The `Authenticator` checks codes at sign-ins and
+//! before changes, and limits wrong ones.
 
 use super::CredentialManager;
 use crate::{
@@ -139,7 +139,7 @@ impl CredentialManager {
             None => {
                 self.authenticator
                     .confirm_by_code(&actor.user, code)
-                    .await?
+                    .await?;
             }
             Some(own_id) if own_id == actor.user.id => return Err(Reason::OwnSecondFactor.into()),
             Some(other_id) => {

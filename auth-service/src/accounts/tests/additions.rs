@@ -103,14 +103,14 @@ async fn nothing_new_is_revealed_and_bad_requests_are_refused_as_before() {
 #[tokio::test]
 async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
     let (app, token) = app().await;
+    let credentials = &app.credentials;
     let (_, session) = app.session().await;
     for _ in 1..MAX_ADDITIONS {
         app.create_key(&token, None).await.expect("there is room");
         app.delete_all(TokenKind::ApiKey, &token).await;
     }
     assert_err!(app.create_key(&token, None).await, TooManyAttempts);
-    let ended = app
-        .credentials
+    let ended = credentials
         .delete_tokens(
             TokenKind::Session,
             &token,
@@ -119,13 +119,12 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
         )
         .await;
     assert_eq!(ended.expect("ended").len(), 1);
-    let changed = app
-        .credentials
+    let changed = credentials
         .change_password(&token, "sesame".into(), "open!".into(), origin(1))
         .await;
     changed.expect("changed");
     let token = app.login("ann", "open!").await.expect("logged in");
-    app.credentials
+    credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");

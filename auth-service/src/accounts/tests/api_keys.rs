@@ -139,52 +139,48 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
 #[tokio::test]
 async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     let app = App::new(POLICY).await;
+    let credentials = &app.credentials;
     let ann = app.register("ann").await.expect("registered");
     let (key, id) = create_key(&app, &app.admin, None, None).await;
     let (_, other) = create_key(&app, &app.admin, None, None).await;
     assert_err!(
-        app.credentials.revoke_tokens(&key, None).await,
+        credentials.revoke_tokens(&key, None).await,
         RoleInsufficient
     );
     assert_err!(
-        app.credentials.revoke_tokens(&key, Some(1)).await,
+        credentials.revoke_tokens(&key, Some(1)).await,
         RoleInsufficient
     );
-    let create = app
-        .credentials
+    let create = credentials
         .create_api_key(&key, ApiKeyRequest::default())
         .await;
     assert_err!(create, RoleInsufficient);
-    let change = app
-        .credentials
+    let change = credentials
         .change_password(&key, "sesame".into(), "open!".into(), origin(1))
         .await;
     assert_err!(change, RoleInsufficient);
-    let set = app
-        .credentials
+    let set = credentials
         .set_password(&key, ann.id, "open!".into(), origin(1))
         .await;
     assert_err!(set, RoleInsufficient);
     for selection in [Some(other), Some(999), None].map(tokens) {
         for user in [None, Some(1)] {
-            let deleted = app
-                .credentials
+            let deleted = credentials
                 .delete_tokens(TokenKind::ApiKey, &key, user, selection)
                 .await;
             assert_err!(deleted, RoleInsufficient);
         }
     }
-    app.credentials
+    credentials
         .revoke_tokens(&key, Some(ann.id))
         .await
         .expect("what else an admin may");
-    app.credentials
+    credentials
         .delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), tokens(None))
         .await
         .expect("likewise");
     assert_eq!(keys(&app, &key).await.len(), 2);
-    let own = app
-        .credentials
+    let own = credentials
         .delete_tokens(TokenKind::ApiKey, &key, None, tokens(Some(id)))
         .await
         .expect("itself");
@@ -213,17 +209,17 @@ async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
 #[tokio::test]
 async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
     let app = App::new(POLICY).await;
+    let users = &app.users;
     let ann = app.register("ann").await.expect("registered");
     app.set_role(ann.id, Role::ADMIN).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app, &token, None, None).await;
     for role in [Ok(Role::USER), Ok(Role::ADMIN), Err(UnknownRole)] {
-        let set = app.users.set_user_role(&key, ann.id, role).await;
+        let set = users.set_user_role(&key, ann.id, role).await;
         assert_err!(set, RoleInsufficient);
     }
     for disabled in [true, false] {
-        let set = app
-            .users
+        let set = users
             .update_user(
                 &key,
                 ann.id,
@@ -235,17 +231,17 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
             .await;
         assert_err!(set, RoleInsufficient);
     }
-    assert_err!(app.users.delete_user(&key, ann.id).await, RoleInsufficient);
+    assert_err!(users.delete_user(&key, ann.id).await, RoleInsufficient);
     app.authorize(&token, &[Role::ADMIN])
         .await
         .expect("still an admin");
 
     let bob = app.register("bob").await.expect("registered");
-    app.users
+    users
         .set_user_role(&key, bob.id, Ok(Role::AUTHOR))
         .await
         .expect("what else an admin may");
-    app.users
+    users
         .update_user(
             &key,
             bob.id,
@@ -256,8 +252,8 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
         )
         .await
         .expect("likewise");
-    app.users.delete_user(&key, bob.id).await.expect("likewise");
-    app.users
+    users.delete_user(&key, bob.id).await.expect("likewise");
+    users
         .set_user_role(&token, ann.id, Ok(Role::USER))
         .await
         .expect("by a token");
@@ -266,21 +262,19 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
 #[tokio::test]
 async fn keys_outlive_logouts_and_new_passwords() {
     let app = App::new(POLICY).await;
+    let credentials = &app.credentials;
     let (key, _) = create_key(&app, &app.admin, None, None).await;
-    app.credentials
+    credentials
         .revoke_tokens(&app.admin, None)
         .await
         .expect("logged out");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "sesame").await.expect("logged in");
-    let change =
-        app.credentials
-            .change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = credentials.change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "open!").await.expect("logged in");
-    let deleted = app
-        .credentials
+    let deleted = credentials
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await;
     assert_eq!(deleted.expect("deleted").len(), 1);

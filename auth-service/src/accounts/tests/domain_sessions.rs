@@ -127,6 +127,7 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
 #[tokio::test]
 async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() {
     let (app, _) = app().await;
+    let credentials = &app.credentials;
     app.register("bob").await.expect("registered");
     let make = async |session_use| {
         let request = SessionRequest {
@@ -159,8 +160,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let key = app
-        .credentials
+    let key = credentials
         .create_api_key(&kept, request)
         .await
         .expect("a key")
@@ -181,7 +181,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         ]
         .map(str::to_owned),
     );
-    app.credentials
+    credentials
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("ended");
@@ -209,7 +209,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     }
     actors.sort_unstable();
     assert_eq!(actors, ["ann", "ann", "bob"]);
-    app.credentials
+    credentials
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("nothing is left");
@@ -217,7 +217,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     app.store.set_read_only(true);
     let kept = [kept];
     assert!(
-        app.credentials
+        credentials
             .end_cookie_sessions(&kept, SessionEnd::Alone)
             .await
             .is_err()

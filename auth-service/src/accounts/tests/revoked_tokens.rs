@@ -153,17 +153,18 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
 #[tokio::test]
 async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at_most() {
     let app = App::new(POLICY).await;
+    let credentials = &app.credentials;
     let ann = app.register("ann").await.expect("registered");
     let mut old = Vec::new();
     for _ in 0..28 {
         old.push(app.login("ann", "sesame").await.expect("logged in"));
-        app.credentials
+        credentials
             .revoke_tokens(old.last().expect("one"), None)
             .await
             .expect("logged out");
     }
     for _ in 0..1_000 {
-        app.credentials
+        credentials
             .revoke_tokens(&app.admin, Some(ann.id))
             .await
             .expect("revoked");
@@ -189,7 +190,7 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
         .authorize(&new, &any())
         .await
         .expect("valid where the clock is two seconds behind");
-    app.credentials
+    credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");

@@ -440,10 +440,11 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
 #[tokio::test]
 async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
     let app = App::new(policy(Mode::Optional)).await;
+    let credentials = &app.credentials;
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let begin = async |password: &str| {
-        app.credentials
+        credentials
             .begin_second_factor(&token, password.into(), origin(1))
             .await
     };
@@ -451,14 +452,11 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
         reason(begin("wrong").await),
         Some(Reason::CurrentPasswordWrong)
     );
-    let on = app
-        .credentials
-        .turn_on_second_factor(&token, "000000")
-        .await;
+    let on = credentials.turn_on_second_factor(&token, "000000").await;
     assert_eq!(reason(on), Some(Reason::SecondFactorState));
     begin("sesame").await.expect("begun");
     app.login("ann", "sesame").await.expect("without a code");
-    let on = app.credentials.turn_on_second_factor(&token, "00000").await;
+    let on = credentials.turn_on_second_factor(&token, "00000").await;
     assert_eq!(reason(on), Some(Reason::OtpWrong));
     for policy in [policy(Mode::Off), POLICY] {
         let app = App::new(policy).await;

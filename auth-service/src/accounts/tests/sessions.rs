@@ -300,9 +300,10 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
 #[tokio::test]
 async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_all() {
     let (app, ann) = app().await;
+    let credentials = &app.credentials;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let ((one, _), (two, _)) = (app.session().await, app.session().await);
-    app.credentials
+    credentials
         .revoke_tokens(&one, None)
         .await
         .expect("logged out");
@@ -311,17 +312,14 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
             && app.is_accepted(&two).await
             && app.is_accepted(&token).await
     );
-    assert_err!(
-        app.credentials.revoke_tokens(&one, None).await,
-        TokenInvalid
-    );
-    app.credentials
+    assert_err!(credentials.revoke_tokens(&one, None).await, TokenInvalid);
+    credentials
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
     assert!(!app.is_accepted(&two).await && !app.is_accepted(&token).await);
     let (three, _) = app.session().await;
-    app.credentials
+    credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("an admin");
@@ -348,11 +346,10 @@ async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
 #[tokio::test]
 async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
     let (app, ann) = app().await;
+    let credentials = &app.credentials;
     let ((own, _), (other, _)) = (app.session().await, app.session().await);
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change = app
-        .credentials
-        .change_password(&own, "sesame".into(), "open!".into(), origin(1));
+    let change = credentials.change_password(&own, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(
         app.is_accepted(&own).await
@@ -363,7 +360,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .try_session("open!", SessionRequest::default())
         .await
         .expect("made");
-    app.credentials
+    credentials
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -375,9 +372,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .try_session("open!", SessionRequest::default())
         .await
         .expect("made");
-    let set = app
-        .credentials
-        .set_password(&app.admin, ann.id, "sesame".into(), origin(1));
+    let set = credentials.set_password(&app.admin, ann.id, "sesame".into(), origin(1));
     set.await.expect("set");
     assert!(!app.is_accepted(&own).await);
 }
@@ -419,20 +414,17 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
 #[tokio::test]
 async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() {
     let (app, ann) = app().await;
+    let credentials = &app.credentials;
     let ((one, first), (two, second), (_, third)) = (
         app.session().await,
         app.session().await,
         app.session().await,
     );
     assert_eq!(app.ids(&one).await, [first.id, second.id, third.id]);
-    let listed = app
-        .credentials
-        .list_sessions(&two, None)
-        .await
-        .expect("listed");
+    let listed = credentials.list_sessions(&two, None).await.expect("listed");
     assert_eq!(listed.current_id, Some(second.id));
     let end = async |token: &str, user, id| {
-        app.credentials
+        credentials
             .delete_tokens(TokenKind::Session, token, user, tokens(id))
             .await
     };
@@ -448,8 +440,7 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let created = app
-        .credentials
+    let created = credentials
         .create_api_key(&two, request)
         .await
         .expect("a key");

@@ -61,6 +61,7 @@ async fn change(items: &mut WatchItems) -> (i64, String, Role, bool, bool) {
 #[tokio::test]
 async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
     let app = App::kept().await;
+    let users = &app.users;
     let mut items = app
         .record
         .watch_users(app.admin(), behind(None))
@@ -74,11 +75,11 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         panic!("the end of the snapshot")
     };
     let ann = app.register("ann").await.expect("registered");
-    app.users
+    users
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
-    app.users
+    users
         .update_user(
             &app.admin,
             ann.id,
@@ -89,7 +90,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
         )
         .await
         .expect("disabled");
-    app.users
+    users
         .delete_user(&app.admin, ann.id)
         .await
         .expect("deleted");
