@@ -1,5 +1,5 @@
 //! The use cases of auth-service. They decide who may do what, know neither tonic nor SQL, and fail
-//! with `AccountError`, except for `Seeder`.
+//! with `AccountError`, except for `Users::seed_admin`.
 //!
 //! Each use case is a method of a service, which has only the fields that its methods need. The method
 //! authorizes the actor, checks the arguments, and reads through the trait `UserStore`. It passes a
@@ -11,15 +11,15 @@
 //!   `requirement` of the request. It also ends idle sessions.
 //! - `Authenticator` checks passwords and the codes of second factors: for logins, new sessions and
 //!   HTTP Basic. `rate_limit` limits the attempts.
-//! - `Users` reads, creates, changes and deletes users. `username` contains the rules for usernames.
+//! - `Users` reads, creates, changes and deletes users, and creates the first admin. `username`
+//!   contains the rules for usernames. `initial_password` reads and removes the file with the
+//!   generated password of the first admin.
 //! - `CredentialManager` changes passwords, second factors, password links, API keys and sessions. It
 //!   also signs people out.
 //! - `Record` lets admins and users read the record, in the pages that `paging` cuts. It seals the
 //!   record, removes old rows, and sends the changes of users to other services.
 //! - `Changes` makes the changes, and logs each of them after its commit. `SignInRecorder` puts
 //!   sign-ins and refusals into the record.
-//! - `Seeder` creates the first admin; `initial_password` reads and removes the file with the
-//!   generated password.
 //!
 //! `error` defines the error of the use cases. `Users`, `CredentialManager` and `Record` call the
 //! `Authorizer`, and `CredentialManager` also calls the `Authenticator`. Neither of these two calls
@@ -36,7 +36,6 @@ mod policy;
 mod rate_limit;
 mod record;
 mod requirement;
-mod seeder;
 mod services;
 mod sign_in_recorder;
 #[cfg(test)]
@@ -62,11 +61,11 @@ pub(crate) use record::{
     watch::{WatchItem, WatchItems, WatchStart, Watcher},
 };
 pub(crate) use requirement::Requirement;
-pub use seeder::AdminPassword;
-pub(crate) use seeder::{SeedError, Seeder};
 pub(crate) use services::Services;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
+pub use users::seed::AdminPassword;
 pub(crate) use users::{
-    UserPage, UserPageRequest,
+    UserPage, UserPageRequest, Users,
+    seed::SeedError,
     update::{UserUpdateRequest, rename},
 };

@@ -6,7 +6,7 @@
 //! blocklist again after SIGHUP.
 
 use crate::{
-    accounts::{AccountError, AdminPassword, InitialPassword, Policy, SeedError, Seeder, Services},
+    accounts::{AccountError, AdminPassword, InitialPassword, Policy, SeedError, Services, Users},
     grpc::AuthGrpc,
     metrics,
     password::{BlocklistFile, Hasher, Peppers},
@@ -110,13 +110,6 @@ impl AuthService {
         );
         check_second_factors(&policy.second_factor, &*store).await?;
         let tokens = AccessTokens::new(keyring);
-        let seeder = Seeder::new(
-            Arc::clone(&store),
-            hasher.clone(),
-            policy.passwords.clone(),
-            config.initial_password.clone(),
-        );
-        seed(&seeder, &config.admin_password).await?;
         let services = Services::new(
             Arc::clone(&store),
             hasher,
@@ -124,6 +117,7 @@ impl AuthService {
             policy,
             config.initial_password,
         )?;
+        seed(&services.users, &config.admin_password).await?;
         services
             .record
             .start_maintenance(config.audit_retention_days);
@@ -243,10 +237,10 @@ async fn check_second_factors(
 
 /// Creates the user `admin` if there is none. Retries while the store is unavailable, with a log
 /// line each time.
-async fn seed(seeder: &Seeder, password: &AdminPassword) -> Result<(), Failure> {
+async fn seed(users: &Users, password: &AdminPassword) -> Result<(), Failure> {
     let mut backoff = Backoff::default();
     loop {
-        match seeder.seed_admin(password).await {
+        match users.seed_admin(password).await {
             Err(SeedError::Account(AccountError::Store(error))) if error.is_transient() => {
                 tracing::warn!(
                     error = error_chain(&error),

@@ -26,7 +26,7 @@ use std::{
 pub(crate) struct Changes {
     store: Arc<dyn UserStore>,
     /// The file with the generated password of `admin`, which is removed when `admin` gets another password.
-    initial_password: InitialPassword,
+    pub(super) initial_password: InitialPassword,
 }
 
 impl Changes {

@@ -7,7 +7,6 @@ use rolegate_proto::{Reason, Role, UnknownRole};
 use std::{mem, time::Duration};
 
 /// The operator's settings for the use cases.
-#[derive(Clone)]
 pub(crate) struct Policy {
     pub(crate) passwords: PasswordRules,
     /// The maximum number of failed logins per minute for a username at an address; 0 means no

@@ -4,8 +4,7 @@ mod imported;
 
 use super::{
     ADMIN_USERNAME, AccountError, AdminPassword, AuthorizationRequest, BasicCredentials,
-    InitialPassword, Policy, Requirement, Seeder, Services, SessionLimits, TokenSource,
-    UserUpdateRequest,
+    InitialPassword, Policy, Requirement, Services, SessionLimits, TokenSource, UserUpdateRequest,
 };
 use crate::{
     call_origin::CallOrigin,
@@ -56,7 +55,6 @@ const NOW: u64 = 1_800_000_000;
 /// The use cases on a store of their own, with an access token of the seeded admin.
 struct App {
     services: Services,
-    seeder: Seeder,
     store: Arc<TestStore>,
     admin: String,
 }
@@ -73,7 +71,7 @@ impl Deref for App {
 impl App {
     async fn new(policy: Policy) -> Self {
         let app = Self::unseeded(policy, InitialPassword::default());
-        app.seeder
+        app.users
             .seed_admin(&AdminPassword::Given("sesame".into()))
             .await
             .expect("seeded");
@@ -95,16 +93,9 @@ impl App {
             Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
         let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
         let tokens = AccessTokens::new(keyring.expect("long enough"));
-        let seeder = Seeder::new(
-            store.clone(),
-            hasher.clone(),
-            policy.passwords.clone(),
-            initial_password.clone(),
-        );
         let services = Services::new(store.clone(), hasher, tokens, policy, initial_password);
         Self {
             services: services.expect("randomness"),
-            seeder,
             store,
             admin: String::new(),
         }

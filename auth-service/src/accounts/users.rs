@@ -1,8 +1,10 @@
 //! Reads single users, pages of users, the usernames for many ids, and the roles of this service.
 //!
 //! `changes` creates and deletes users and sets their roles. `update` renames and disables users.
+//! `seed` creates the first admin.
 
 pub(super) mod changes;
+pub(super) mod seed;
 pub(super) mod update;
 
 use super::{

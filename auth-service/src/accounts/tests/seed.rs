@@ -14,18 +14,18 @@ use std::{
 #[tokio::test]
 async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
     let app = App::unseeded(POLICY, InitialPassword::default());
-    let missing = app.seeder.seed_admin(&AdminPassword::Missing).await;
+    let missing = app.users.seed_admin(&AdminPassword::Missing).await;
     assert!(
         matches!(missing, Err(SeedError::Password(_))),
         "{missing:?}"
     );
     for password in ["sesame", "ignored"] {
-        app.seeder
+        app.users
             .seed_admin(&AdminPassword::Given(password.into()))
             .await
             .expect("seeded");
     }
-    app.seeder
+    app.users
         .seed_admin(&AdminPassword::Missing)
         .await
         .expect("exists");
@@ -43,7 +43,7 @@ async fn seed_creates_the_admin_once_and_requires_a_password_for_it() {
 async fn with_file(folder: &Path) -> (App, PathBuf, String) {
     let path = folder.join(InitialPassword::NAME);
     let app = App::unseeded(POLICY, InitialPassword::in_file(path.clone()));
-    app.seeder
+    app.users
         .seed_admin(&AdminPassword::GeneratedInto(path.clone()))
         .await
         .expect("seeded");
@@ -72,7 +72,7 @@ async fn file_with_the_initial_password_is_removed_when_the_password_changes() {
 async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     let folder = tempfile::tempdir().expect("a folder");
     let (app, path, text) = with_file(folder.path()).await;
-    let start = || app.seeder.seed_admin(&AdminPassword::Missing);
+    let start = || app.users.seed_admin(&AdminPassword::Missing);
     let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
     app.credentials
         .revoke_tokens(&token, None)
@@ -109,7 +109,7 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
 async fn start_keeps_a_file_that_it_cannot_check() {
     let folder = tempfile::tempdir().expect("a folder");
     let (app, path, text) = with_file(folder.path()).await;
-    let start = || app.seeder.seed_admin(&AdminPassword::Missing);
+    let start = || app.users.seed_admin(&AdminPassword::Missing);
     fs::write(&path, [0xff]).expect("written");
     start().await.expect("started");
     assert!(path.exists(), "not UTF-8");
@@ -131,18 +131,18 @@ async fn replica_that_seeds_second_keeps_only_a_file_with_the_password_of_the_fi
     // Both processes found no admin, and this one inserts the admin second.
     let source = AdminPassword::GeneratedInto(path.clone());
     let is_first = app
-        .seeder
+        .users
         .insert_admin(&source)
         .await
         .expect("the name is taken");
     assert!(!is_first);
-    app.seeder
+    app.users
         .seed_admin(&AdminPassword::Missing)
         .await
         .expect("started");
     assert!(path.exists(), "both read the same file");
     fs::write(&path, "another password\n").expect("written");
-    app.seeder
+    app.users
         .seed_admin(&AdminPassword::Missing)
         .await
         .expect("started");
@@ -168,7 +168,7 @@ async fn name_of_the_first_admin_is_taken_also_while_no_user_has_it() {
         }
     }
     app.register("Admin").await.expect("another name");
-    app.seeder
+    app.users
         .seed_admin(&AdminPassword::Given("sesame".into()))
         .await
         .expect("seeded");

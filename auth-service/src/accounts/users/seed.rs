@@ -1,14 +1,15 @@
 //! Creates the user `admin` when the service starts, unless that user exists.
 
-use super::{error::AccountError, initial_password::InitialPassword, username::ADMIN_USERNAME};
+use super::Users;
 use crate::{
+    accounts::{error::AccountError, username::ADMIN_USERNAME},
     audit::Requested,
     call_origin::CallOrigin,
     change::{Change, NewUser},
-    password::{Hasher, PasswordRules, PresentedPassword},
+    password::PresentedPassword,
     principal::Principal,
     secret_generation,
-    store::{BatchedReads, StoreError, UserFilter, UserStore, WriteError},
+    store::{StoreError, UserFilter, WriteError},
 };
 use rolegate_program::secret;
 use rolegate_proto::Role;
@@ -44,32 +45,7 @@ pub(crate) enum SeedError {
     Account(#[from] AccountError),
 }
 
-/// Creates the first admin.
-pub(crate) struct Seeder {
-    store: Arc<dyn UserStore>,
-    reads: BatchedReads,
-    hasher: Hasher,
-    passwords: PasswordRules,
-    /// The file with the generated password of `admin`.
-    initial_password: InitialPassword,
-}
-
-impl Seeder {
-    pub(crate) fn new(
-        store: Arc<dyn UserStore>,
-        hasher: Hasher,
-        passwords: PasswordRules,
-        initial_password: InitialPassword,
-    ) -> Self {
-        Self {
-            reads: BatchedReads::new(&store),
-            store,
-            hasher,
-            passwords,
-            initial_password,
-        }
-    }
-
+impl Users {
     /// Creates the user `admin` with the role `admin`, unless that user exists. Several replicas
     /// may do so at the same time. It also removes the file with the initial password if an
     /// existing `admin` has another password, and warns if no enabled user is an admin.
@@ -105,8 +81,9 @@ impl Seeder {
 
     /// Creates the admin and returns true. Returns false if another process has created the admin
     /// first.
-    pub(super) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
+    pub(crate) async fn insert_admin(&self, password: &AdminPassword) -> Result<bool, SeedError> {
         let password = self
+            .policy
             .passwords
             .check(self.read_or_generate(password)?)
             .map_err(|rule| SeedError::Password(rule.to_string()))?;
@@ -144,7 +121,7 @@ impl Seeder {
             }
             AdminPassword::Given(password) => Ok(password.clone()),
             AdminPassword::GeneratedInto(path) => {
-                let min_length = self.passwords.min_length;
+                let min_length = self.policy.passwords.min_length;
                 let generate = || secret_generation::generate_password(min_length);
                 match secret::read_or_create(path, generate) {
                     Ok(read) => Ok(read.secret),
@@ -165,7 +142,7 @@ impl Seeder {
     /// is only logged, and the file stays.
     async fn remove_outdated_password_file(&self) {
         match self.is_password_file_outdated().await {
-            Ok(true) => self.initial_password.remove(),
+            Ok(true) => self.changes.initial_password.remove(),
             Ok(false) => {}
             Err(error) => {
                 tracing::warn!(
@@ -177,7 +154,7 @@ impl Seeder {
     }
 
     async fn is_password_file_outdated(&self) -> Result<bool, Box<dyn Error + Send + Sync>> {
-        let Some(text) = self.initial_password.read().transpose()? else {
+        let Some(text) = self.changes.initial_password.read().transpose()? else {
             return Ok(false);
         };
         let admin = ADMIN_USERNAME.to_owned();
