@@ -1,6 +1,6 @@
 //! The actor of a request: the user who makes it, and the credential that the user presented.
 
-use crate::{tokens::TokenKind, user::User};
+use crate::user::User;
 use rolegate_proto::{Reason, Role};
 
 #[derive(Clone, Debug)]
@@ -11,35 +11,36 @@ pub(crate) struct Actor {
     /// The user's role, if it has no effect: either this service does not have the role, or it
     /// needs a second factor that the user lacks. `user` then has the role [`Role::USER`].
     pub(crate) ineffective_role: Option<Role>,
-    /// The API key or session that was presented; `None` for an access token.
-    pub(crate) token: Option<ActorToken>,
+    pub(crate) presented: PresentedCredential,
     /// When the credential expires, in Unix seconds; `None` if it never does.
     pub(crate) expires_at: Option<u64>,
     /// The time at which the user was read, in Unix seconds by the clock of the database.
     pub(crate) at: u64,
 }
 
-/// Identifies the API key or the session that a user presented.
+/// The credential that a user presented, with the id of an API key or a session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ActorToken {
-    pub(crate) kind: TokenKind,
-    pub(crate) id: i64,
+pub(crate) enum PresentedCredential {
+    AccessToken,
+    ApiKey(i64),
+    Session(i64),
 }
 
 impl Actor {
     /// Returns the id of the API key that was presented; `None` for another credential.
     pub(crate) fn key_id(&self) -> Option<i64> {
-        self.token_id(TokenKind::ApiKey)
+        match self.presented {
+            PresentedCredential::ApiKey(id) => Some(id),
+            _ => None,
+        }
     }
 
     /// Returns the id of the session that was presented; `None` for another credential.
     pub(crate) fn session_id(&self) -> Option<i64> {
-        self.token_id(TokenKind::Session)
-    }
-
-    fn token_id(&self, kind: TokenKind) -> Option<i64> {
-        let token = self.token.filter(|token| token.kind == kind)?;
-        Some(token.id)
+        match self.presented {
+            PresentedCredential::Session(id) => Some(id),
+            _ => None,
+        }
     }
 
     /// Fails if an API key would change its own user, because a leaked key must not lock the user

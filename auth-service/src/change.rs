@@ -5,8 +5,9 @@
 
 use crate::{
     former_username::FormerUsername,
+    password::NO_PASSWORD,
     principal::Principal,
-    tokens::{NewToken, TokenKind},
+    tokens::{NewPasswordLink, NewToken, TokenKind},
 };
 use rolegate_proto::Role;
 use secrecy::SecretString;
@@ -22,15 +23,6 @@ pub(crate) struct NewUser {
     pub(crate) role: Role,
     /// The link by which the user sets the first password; `None` to make no link.
     pub(crate) link: Option<NewPasswordLink>,
-}
-
-/// A password link to insert, with its user or for an existing one.
-#[derive(Clone, Debug)]
-pub(crate) struct NewPasswordLink {
-    /// The digest of the token in the link. The token itself is not stored.
-    pub(crate) digest: String,
-    /// When the link expires, in Unix seconds.
-    pub(crate) expires_at: u64,
 }
 
 /// A new name for a user who has not changed since they were read. If the user has changed, the write finds no such
@@ -117,7 +109,13 @@ pub(crate) enum TokenChange {
     /// `ApiKeyLimit`. A user has at most [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions; another one
     /// ends the session that has been idle longest. Unless the operator inserts the tokens, the additions of the user
     /// in a minute are limited.
-    Create(Vec<NewToken>),
+    Create {
+        user_id: i64,
+        kind: TokenKind,
+        /// The time at which the tokens were created, in Unix seconds.
+        created_at: u64,
+        tokens: Vec<NewToken>,
+    },
     /// Deletes tokens of a user.
     Delete {
         kind: TokenKind,
@@ -149,6 +147,18 @@ pub(crate) enum TokenSelection {
     All,
     /// Selects all tokens but the one with this id.
     AllBut(i64),
+}
+
+impl NewUser {
+    /// Returns a user without a password, who sets the first one by this link.
+    pub(crate) fn with_link(username: String, role: Role, link: NewPasswordLink) -> Self {
+        Self {
+            username,
+            password_hash: NO_PASSWORD.into(),
+            role,
+            link: Some(link),
+        }
+    }
 }
 
 impl Change {

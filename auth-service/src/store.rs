@@ -9,8 +9,8 @@
 //! rows, and record the change in the same transaction (`sql/audit`).
 //!
 //! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
-//!   `TokenStore` in `tokens` (API keys and sessions), `SecondFactorStore` in `second_factor` (second factors,
-//!   password links and pending sign-ins), and `AuditStore` in `audit_store` (the record).
+//!   `TokenStore` in `tokens` (API keys, sessions, password links and pending sign-ins), `SecondFactorStore` in
+//!   `second_factor`, and `AuditStore` in `audit_store` (the record).
 //! - `locked_rows` checks the conditions that depend on locked rows, such as that an active admin remains. `additions`
 //!   limits how much is added to a user in a minute. `write_error` lists the reasons why a write fails.
 //! - `sql` implements the traits, and its function `open` opens the store for a URL. `list_query` lists users in pages,
@@ -55,8 +55,7 @@ pub use rolegate_sql_store::StoreError;
 pub(crate) use seal::Seal;
 pub use seal::SealReference;
 pub(crate) use second_factor::{
-    CodeLimit, CodePurpose, OneTimeCodeUse, PASSWORD_LINK_SECONDS, StoredPasswordLink,
-    StoredSecondFactor, WrongCodes,
+    CodeLimit, CodePurpose, OneTimeCodeUse, StoredSecondFactor, WrongCodes,
 };
 pub(crate) use sql::{open, open_beside};
 pub(crate) use tokens::{TokenStore, UsageKind};

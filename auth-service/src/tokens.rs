@@ -9,22 +9,38 @@
 //! | password link | `rgl_` | a person who sets a password | a row of `password_link` |
 //! | pending sign-in | `rgp_` | a page that asks for the code after the password | a row of `pending_sign_in` |
 //!
-//! `opaque_token` has all kinds that are stored, and `revocation` the bounds of a revocation in time. The statements that insert, list, end and re-stamp their rows are in
-//! `store/sql/tokens`; `accounts` has the use cases.
+//! - `access_token` issues and verifies access tokens, and has their keys.
+//! - `secret` generates all other tokens, recognizes them, and computes the digests by which they are found.
+//! - `opaque_token` has API keys and sessions as they are listed, `bearer` as a decision needs them, and `password_link`
+//!   has password links.
+//! - `revocation` bounds the time to which a revocation moves `tokens_not_before`.
+//!
+//! The statements that insert, list, end and re-stamp the rows are in `store/sql/tokens`; `accounts` has the use cases.
 
 mod access_token;
+mod bearer;
 mod opaque_token;
+mod password_link;
 mod revocation;
+mod secret;
 
 pub use access_token::{
     AccessTokens, KeySource, Keyring, PROVIDER, SecretTooShort, TOKEN_TTL_SECONDS,
 };
 pub(crate) use access_token::{VerifiedToken, self_test};
-pub(crate) use opaque_token::{
-    GeneratedToken, digest, generate_pair_id, generate_pending_sign_in, password_link_digest,
-    pending_sign_in_digest,
-};
-pub use opaque_token::{NewToken, OpaqueToken, TokenBearer, TokenKind, generate_password_link};
+pub use bearer::{TokenBearer, TokenBounds};
+pub use opaque_token::{NewToken, OpaqueToken, SessionDetails, TokenDetails, TokenKind};
+pub(crate) use password_link::{NewPasswordLink, StoredPasswordLink};
 pub(crate) use revocation::{
     MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS,
 };
+pub(crate) use secret::generate_pair_id;
+pub use secret::{GeneratedToken, SecretKind};
+
+/// The time for which a pending sign-in is valid, in seconds.
+pub(crate) const PENDING_SIGN_IN_SECONDS: u64 = 300;
+/// The maximum number of pending sign-ins of a user. Another one ends the oldest.
+pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
+
+#[cfg(test)]
+mod tests;

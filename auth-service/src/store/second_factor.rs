@@ -1,20 +1,11 @@
-//! The trait for second factors, password links and pending sign-ins.
+//! The trait for second factors: one-time codes and recovery codes.
 
-use super::{StoreError, WriteError};
-use crate::{
-    audit::{RecoveryCodeUse, Requested},
-    user::User,
-};
+use super::StoreError;
+use crate::audit::{RecoveryCodeUse, Requested};
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
 use std::{collections::BTreeMap, sync::Arc};
 
-/// The time for which a password link is valid, in seconds.
-pub(crate) const PASSWORD_LINK_SECONDS: u64 = 86_400;
-/// The time for which a pending sign-in is valid, in seconds.
-pub(crate) const PENDING_SIGN_IN_SECONDS: u64 = 300;
-/// The maximum number of pending sign-ins of a user. Another one ends the oldest.
-pub(crate) const MAX_PENDING_SIGN_INS: i64 = 10;
 /// The maximum number of wrong one-time codes in a window. After them, no one-time code is accepted until the window
 /// ends.
 const MAX_WRONG_ONE_TIME_CODES: i64 = 10;
@@ -117,51 +108,11 @@ pub(crate) struct OneTimeCodeUse {
     pub(crate) new_secret: String,
 }
 
-/// A password link that was neither used nor replaced. It may have expired.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredPasswordLink {
-    pub(crate) user: User,
-    /// The time at which the link expires, in Unix seconds.
-    pub(crate) expires_at: u64,
-}
-
-impl StoredPasswordLink {
-    /// Returns the reason why the link cannot set a password at this time, in Unix seconds; `None` if it can. The
-    /// record uses the same names for the reasons.
-    pub(crate) fn refusal(&self, at: u64) -> Option<&'static str> {
-        if self.user.disabled {
-            return Some("disabled");
-        }
-        (at >= self.expires_at).then_some("expired")
-    }
-}
-
-/// The contract of a database of second factors, password links and pending sign-ins. Each of them belongs to one user.
+/// The contract of a database of second factors, each of which belongs to one user.
 ///
-/// If two writes use the same code or link at the same time, only the first one succeeds.
+/// If two writes use the same code at the same time, only the first one succeeds.
 #[async_trait]
 pub(crate) trait SecondFactorStore: Store {
-    /// Inserts a pending sign-in of this user, whose password was verified at the time `user.at`. Also deletes the
-    /// user's expired pending sign-ins, and the oldest ones beyond [`MAX_PENDING_SIGN_INS`]. Fails if the user is
-    /// disabled, if the second factor is off, or if the user's tokens were revoked since `user` was read.
-    async fn insert_pending_sign_in(
-        &self,
-        user: &Timed<User>,
-        digest: String,
-    ) -> Result<(), WriteError>;
-
-    /// Returns the user of the pending sign-in with this digest; `None` if there is none that a code can complete. A
-    /// pending sign-in ends after [`PENDING_SIGN_IN_SECONDS`], when it is used, when the tokens of the user are
-    /// revoked, and when the second factor is turned off or enrolled again.
-    async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError>;
-
-    /// Returns the link with this digest, even if it has expired or its user is disabled; `None` if there is no such
-    /// link.
-    async fn password_link(
-        &self,
-        digest: &str,
-    ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
-
     /// Returns the second factor of a user, even if it is still being enrolled.
     async fn second_factor(
         &self,
@@ -199,9 +150,7 @@ pub(crate) trait SecondFactorStore: Store {
 
 #[cfg(test)]
 mod tests {
-    use super::{CodeLimit, CodePurpose, StoredPasswordLink, StoredSecondFactor, WrongCodes};
-    use crate::user::User;
-    use rolegate_proto::Role;
+    use super::{CodeLimit, CodePurpose, StoredSecondFactor, WrongCodes};
     use std::collections::BTreeMap;
 
     fn factor_with(limit: CodeLimit, count: i64) -> StoredSecondFactor {
@@ -242,26 +191,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn a_link_is_refused_from_its_end_and_while_its_user_is_disabled() {
-        let link = |disabled| StoredPasswordLink {
-            user: User {
-                id: 2,
-                username: "ann".to_owned(),
-                role: Role::USER,
-                tokens_not_before: 0,
-                disabled,
-                tokens_marked_until: 0,
-                second_factor: false,
-                created_at: None,
-            },
-            expires_at: 100,
-        };
-        assert_eq!(link(false).refusal(99), None);
-        assert_eq!(link(false).refusal(100), Some("expired"));
-        assert_eq!(link(true).refusal(99), Some("disabled"));
-        assert_eq!(link(true).refusal(100), Some("disabled"));
     }
 }

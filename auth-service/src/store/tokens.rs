@@ -1,10 +1,11 @@
-//! The trait for opaque tokens, which are API keys and sessions.
+//! The trait for the stored tokens: API keys, sessions, password links and pending sign-ins.
 
 use super::{StoreError, UsagePause, WriteError};
 use crate::{
     audit::Requested,
     change::TokenChange,
-    tokens::{OpaqueToken, TokenBearer, TokenKind},
+    tokens::{OpaqueToken, StoredPasswordLink, TokenBearer, TokenKind},
+    user::User,
 };
 use async_trait::async_trait;
 use rolegate_sql_store::{Store, Timed};
@@ -20,7 +21,8 @@ pub(crate) enum UsageKind {
     Password,
 }
 
-/// The contract of a database of API keys and sessions, each of which belongs to one user.
+/// The contract of a database of API keys, sessions, password links and pending sign-ins, each of which belongs to one
+/// user.
 #[async_trait]
 pub(crate) trait TokenStore: Store {
     /// Makes a change of tokens under the condition of its principal, and records it. Returns the changed tokens by
@@ -46,6 +48,27 @@ pub(crate) trait TokenStore: Store {
         kind: TokenKind,
         user_id: i64,
     ) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
+
+    /// Inserts a pending sign-in of this user, whose password was verified at the time `user.at`. Also deletes the
+    /// user's expired pending sign-ins, and the oldest ones beyond [`MAX_PENDING_SIGN_INS`](crate::tokens::MAX_PENDING_SIGN_INS). Fails if the user is
+    /// disabled, if the second factor is off, or if the user's tokens were revoked since `user` was read.
+    async fn insert_pending_sign_in(
+        &self,
+        user: &Timed<User>,
+        digest: String,
+    ) -> Result<(), WriteError>;
+
+    /// Returns the user of the pending sign-in with this digest; `None` if there is none that a code can complete. A
+    /// pending sign-in ends after [`PENDING_SIGN_IN_SECONDS`](crate::tokens::PENDING_SIGN_IN_SECONDS), when it is used, when the tokens of the user are
+    /// revoked, and when the second factor is turned off or enrolled again.
+    async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError>;
+
+    /// Returns the link with this digest, even if it has expired or its user is disabled; `None` if there is no such
+    /// link.
+    async fn password_link(
+        &self,
+        digest: &str,
+    ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
 
     /// Restricts these sessions to cookies. From then on, the API does not accept them as bearer tokens.
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError>;

@@ -1,91 +1,28 @@
-//! Implements `SecondFactorStore`: second factors, password links and pending sign-ins in an SQL database. `rows`
-//! decodes them, and `code_limits` limits wrong codes.
+//! Implements `SecondFactorStore`: second factors in an SQL database. `rows` decodes them, and `code_limits` limits wrong
+//! codes.
 
 mod code_limits;
 mod rows;
 
-use super::{
-    encoding::encode_seconds, locked_writes::Guard, sql_store::SqlStore,
-    tokens::pending_sign_ins::push_from_pending_sign_in, user_rows::USER_COLUMNS,
-};
+use super::sql_store::SqlStore;
 use crate::{
     audit::{RecoveryCodeUse, Requested},
     store::{
-        StoreError, WriteError,
+        StoreError,
         second_factor::{
-            CodeLimit, CodePurpose, MAX_PENDING_SIGN_INS, OneTimeCodeUse, PENDING_SIGN_IN_SECONDS,
-            SecondFactorStore, StoredPasswordLink, StoredSecondFactor,
+            CodeLimit, CodePurpose, OneTimeCodeUse, SecondFactorStore, StoredSecondFactor,
         },
         tables::SECOND_FACTOR_KEY_IDS,
     },
-    user::User,
 };
 use async_trait::async_trait;
 use code_limits::{LimitColumns, push_is_accepting};
-use rolegate_sql_store::{FollowUp, Timed};
+use rolegate_sql_store::Timed;
 use rows::SELECT_SECOND_FACTOR;
 use std::sync::Arc;
 
 #[async_trait]
 impl SecondFactorStore for SqlStore {
-    async fn insert_pending_sign_in(
-        &self,
-        user: &Timed<User>,
-        digest: String,
-    ) -> Result<(), WriteError> {
-        let Timed { at, value: user } = user;
-        let insert = self
-            .database
-            .statement(
-                r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
-                SELECT $2, id, tokens_not_before, $4 FROM "user"
-                WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#,
-            )
-            .bind(user.id)
-            .bind(&*digest)
-            .bind(encode_seconds(user.tokens_not_before))
-            .bind(encode_seconds(at + PENDING_SIGN_IN_SECONDS));
-        // This statement deletes the expired pending sign-ins. Of the others, it keeps the new one and the newest ones
-        // beside it.
-        let end = self
-            .database
-            .statement(
-                "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
-                AND (expires_at <= $3 OR digest NOT IN (SELECT digest FROM pending_sign_in
-                    WHERE user_id = $1 AND digest <> $2 ORDER BY expires_at DESC LIMIT $4))",
-            )
-            .bind(user.id)
-            .bind(digest)
-            .bind(encode_seconds(*at))
-            .bind(MAX_PENDING_SIGN_INS - 1);
-        let end = FollowUp::<i64>::fixed(vec![end]);
-        let guard = Guard::User(user.id);
-        let inserted = self.write_guarded(guard, None, insert, end).await?;
-        if inserted.is_empty() {
-            return Err(WriteError::UserNotFound);
-        }
-        Ok(())
-    }
-
-    async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {
-        let select = self.database.statement("SELECT ").push(USER_COLUMNS);
-        self.read_one(push_from_pending_sign_in(select, digest))
-            .await
-    }
-
-    async fn password_link(
-        &self,
-        digest: &str,
-    ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError> {
-        let select = self
-            .database
-            .statement("SELECT ")
-            .push(USER_COLUMNS)
-            .push(r#", expires_at FROM "user" JOIN password_link ON user_id = id WHERE digest = "#)
-            .push_bind(digest);
-        self.read_one(select).await
-    }
-
     async fn second_factor(
         &self,
         user_id: i64,

@@ -25,9 +25,15 @@ use crate::{
     audit::Requested,
     change::{SessionEnd, TokenChange, TokenSelection},
     store::{StoreError, TokenStore, UsageKind, UsagePause, WriteError, locked_rows::AdminCount},
-    tokens::{OpaqueToken, TokenBearer, TokenKind},
+    tokens::{
+        MAX_PENDING_SIGN_INS, OpaqueToken, PENDING_SIGN_IN_SECONDS, StoredPasswordLink,
+        TokenBearer, TokenKind,
+    },
+    user::User,
 };
 use async_trait::async_trait;
+use insertion::NewTokens;
+use pending_sign_ins::push_from_pending_sign_in;
 use rolegate_sql_store::{FollowUp, Timed};
 use rows::{BEARERS, RETURNING_TOKEN, SELECT_TOKENS, last_use};
 use std::{ops::Range, sync::Arc};
@@ -52,7 +58,20 @@ impl TokenStore for SqlStore {
         request: Arc<Requested<TokenChange>>,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let changed = match &request.change {
-            TokenChange::Create(tokens) => self.insert_tokens(&request, tokens).await?,
+            TokenChange::Create {
+                user_id,
+                kind,
+                created_at,
+                tokens,
+            } => {
+                let new = NewTokens {
+                    user_id: *user_id,
+                    kind: *kind,
+                    created_at: *created_at,
+                    tokens,
+                };
+                self.insert_tokens(&request, &new).await?
+            }
             TokenChange::Delete {
                 kind,
                 user_id,
@@ -95,6 +114,64 @@ impl TokenStore for SqlStore {
             .push(belong_to_user(kind))
             .bind(user_id);
         Ok(self.database.read_timed(select).await?.map(sort_by_id))
+    }
+
+    async fn insert_pending_sign_in(
+        &self,
+        user: &Timed<User>,
+        digest: String,
+    ) -> Result<(), WriteError> {
+        let Timed { at, value: user } = user;
+        let insert = self
+            .database
+            .statement(
+                r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
+                SELECT $2, id, tokens_not_before, $4 FROM "user"
+                WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#,
+            )
+            .bind(user.id)
+            .bind(&*digest)
+            .bind(encode_seconds(user.tokens_not_before))
+            .bind(encode_seconds(at + PENDING_SIGN_IN_SECONDS));
+        // This statement deletes the expired pending sign-ins. Of the others, it keeps the new one and the newest ones
+        // beside it.
+        let end = self
+            .database
+            .statement(
+                "DELETE FROM pending_sign_in WHERE user_id = $1 AND digest <> $2
+                AND (expires_at <= $3 OR digest NOT IN (SELECT digest FROM pending_sign_in
+                    WHERE user_id = $1 AND digest <> $2 ORDER BY expires_at DESC LIMIT $4))",
+            )
+            .bind(user.id)
+            .bind(digest)
+            .bind(encode_seconds(*at))
+            .bind(MAX_PENDING_SIGN_INS - 1);
+        let end = FollowUp::<i64>::fixed(vec![end]);
+        let guard = Guard::User(user.id);
+        let inserted = self.write_guarded(guard, None, insert, end).await?;
+        if inserted.is_empty() {
+            return Err(WriteError::UserNotFound);
+        }
+        Ok(())
+    }
+
+    async fn pending_sign_in(&self, digest: &str) -> Result<Timed<Option<User>>, StoreError> {
+        let select = self.database.statement("SELECT ").push(USER_COLUMNS);
+        self.read_one(push_from_pending_sign_in(select, digest))
+            .await
+    }
+
+    async fn password_link(
+        &self,
+        digest: &str,
+    ) -> Result<Timed<Option<StoredPasswordLink>>, StoreError> {
+        let select = self
+            .database
+            .statement("SELECT ")
+            .push(USER_COLUMNS)
+            .push(r#", expires_at FROM "user" JOIN password_link ON user_id = id WHERE digest = "#)
+            .push_bind(digest);
+        self.read_one(select).await
     }
 
     async fn restrict_to_cookies(&self, ids: &[i64]) -> Result<(), StoreError> {

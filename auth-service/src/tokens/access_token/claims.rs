@@ -23,7 +23,7 @@ pub(super) struct Claims<'a> {
     #[serde(skip)]
     pub(super) username: UsernameClaim,
     pub(super) exp: u64,
-    /// The claim `nbf`. AccessTokens of this service do not have it.
+    /// The claim `nbf`. Tokens of this service do not have it.
     pub(super) nbf: Option<u64>,
 }
 

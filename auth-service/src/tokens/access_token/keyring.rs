@@ -24,7 +24,7 @@ pub(crate) struct Key {
     id: String,
     /// The header of the tokens that this key signs, except for tokens with `marked_until`.
     header: Header,
-    /// The same header as encoded in a token. AccessTokens of this key are recognized by it.
+    /// The same header as encoded in a token. Tokens of this key are recognized by it.
     encoded_header: String,
     encoding: EncodingKey,
     decoding: DecodingKey,

@@ -2,7 +2,6 @@
 
 use super::plan::Plan;
 use crate::{
-    change::NewPasswordLink,
     principal::Principal,
     store::{
         locked_rows::AdminCount,
@@ -14,6 +13,7 @@ use crate::{
             users::{HASH_PREFIX, SET_PASSWORD},
         },
     },
+    tokens::NewPasswordLink,
 };
 use rolegate_sql_store::Statement;
 use secrecy::{ExposeSecret as _, SecretString};

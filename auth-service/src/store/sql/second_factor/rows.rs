@@ -1,10 +1,7 @@
-//! Decodes second factors and password links from the rows that statements return.
+//! Decodes second factors from the rows that statements return.
 
 use super::code_limits::LimitColumns;
-use crate::{
-    store::{CodeLimit, StoredPasswordLink, StoredSecondFactor, WrongCodes},
-    user::User,
-};
+use crate::store::{CodeLimit, StoredSecondFactor, WrongCodes};
 use rolegate_sql_store::{Row, TableRow};
 use std::collections::BTreeMap;
 
@@ -31,15 +28,6 @@ impl TableRow for StoredSecondFactor {
             last_step: row.get("last_step")?,
             wrong_codes,
             recovery_codes: row.get("recovery_codes")?,
-        })
-    }
-}
-
-impl TableRow for StoredPasswordLink {
-    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
-        Ok(Self {
-            user: User::from_row(row)?,
-            expires_at: row.seconds("expires_at")?,
         })
     }
 }

@@ -16,7 +16,7 @@ use crate::{
             user_rows::SELECT_CREDENTIALS,
         },
     },
-    tokens::{NewToken, OpaqueToken, TokenKind},
+    tokens::{NewToken, OpaqueToken, TokenDetails, TokenKind},
     user::Credentials,
 };
 use rolegate_proto::limits::{MAX_API_KEYS, MAX_SESSIONS};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 row! {
     /// A new token, as a row to insert.
-    #[derive(Serialize)]
+    #[derive(Default, Serialize)]
     struct NewTokenRow {
         /// The user of an API key.
         user_id: Option<i64>,
@@ -60,12 +60,12 @@ const MAKE_ROOM: &str = concat!(
 );
 
 /// New tokens, all of one kind and one user.
-struct NewTokens<'t> {
-    tokens: &'t [NewToken],
-    user_id: i64,
-    kind: TokenKind,
+pub(super) struct NewTokens<'t> {
+    pub(super) user_id: i64,
+    pub(super) kind: TokenKind,
     /// The time at which the tokens were created, in Unix seconds.
-    created_at: u64,
+    pub(super) created_at: u64,
+    pub(super) tokens: &'t [NewToken],
 }
 
 impl SqlStore {
@@ -73,17 +73,8 @@ impl SqlStore {
     pub(super) async fn insert_tokens(
         &self,
         request: &Arc<Requested<TokenChange>>,
-        tokens: &[NewToken],
+        new: &NewTokens<'_>,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
-        let Some(first) = tokens.first().map(|token| &token.stored) else {
-            return Ok(Vec::new());
-        };
-        let new = NewTokens {
-            user_id: first.user_id,
-            kind: first.kind(),
-            created_at: first.created_at,
-            tokens,
-        };
         let by = &request.by;
         let user_id = new.user_id;
         let lock = self
@@ -92,8 +83,8 @@ impl SqlStore {
             .push(" WHERE id IN ($1, $2) ORDER BY id")
             .bind(user_id)
             .bind(by.admin_id().unwrap_or(user_id));
-        let insert = self.insert_if_allowed(&new, by);
-        let then = self.statements_after_insert(&new, by);
+        let insert = self.insert_if_allowed(new, by);
+        let then = self.statements_after_insert(new, by);
         let follow_up = self.record_tokens(request, then);
         let checked = Arc::clone(request);
         let check = move |locked: &[Credentials]| check_new_token(&checked.by, locked, user_id);
@@ -110,7 +101,7 @@ impl SqlStore {
         }
         if is_limited(by) {
             let additions = recent_additions(&self.database, user_id).await?;
-            additions.check(tokens.len())?;
+            additions.check(new.tokens.len())?;
         }
         Err(match new.kind {
             TokenKind::ApiKey => WriteError::ApiKeyLimit,
@@ -205,23 +196,30 @@ fn is_limited(by: &Principal) -> bool {
 impl From<&NewToken> for NewTokenRow {
     fn from(new: &NewToken) -> Self {
         let stored = new.stored.clone();
-        let kind = stored.kind();
-        let user_id_of = |owned| (kind == owned).then_some(stored.user_id);
-        Self {
-            user_id: user_id_of(TokenKind::ApiKey),
-            session_user_id: user_id_of(TokenKind::Session),
+        let row = Self {
             name: stored.name,
             prefix: stored.prefix,
             digest: new.digest.clone(),
-            role: stored.role.map(|role| role.to_string()),
             created_at: encode_seconds(stored.created_at),
             expires_at: stored.expires_at.map(encode_seconds),
-            not_before: stored.not_before.map(encode_seconds),
-            client_address: stored.client_address,
-            user_agent: stored.user_agent,
-            created_by: stored.created_by,
-            cookie_only: stored.cookie_only,
-            pair_id: stored.pair_id,
+            ..Self::default()
+        };
+        match stored.details {
+            TokenDetails::ApiKey { role, created_by } => Self {
+                user_id: Some(stored.user_id),
+                role: role.map(|role| role.to_string()),
+                created_by,
+                ..row
+            },
+            TokenDetails::Session(session) => Self {
+                session_user_id: Some(stored.user_id),
+                not_before: Some(encode_seconds(session.not_before)),
+                client_address: session.client_address,
+                user_agent: session.user_agent,
+                cookie_only: session.cookie_only,
+                pair_id: session.pair_id,
+                ..row
+            },
         }
     }
 }

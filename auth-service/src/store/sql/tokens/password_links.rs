@@ -1,7 +1,7 @@
 //! Statements that insert, replace and delete password links.
 
-use crate::change::NewPasswordLink;
 use crate::store::sql::{encoding::encode_seconds, sql_store::SqlStore};
+use crate::tokens::NewPasswordLink;
 use rolegate_sql_store::Statement;
 
 impl SqlStore {

@@ -1,7 +1,9 @@
-//! Defines the columns of an opaque token for statements, and decodes tokens from rows.
+//! Defines the columns of an opaque token for statements, and decodes tokens and password links from rows.
 
 use crate::{
-    tokens::{OpaqueToken, TokenBearer},
+    tokens::{
+        OpaqueToken, SessionDetails, StoredPasswordLink, TokenBearer, TokenBounds, TokenDetails,
+    },
     user::User,
 };
 use rolegate_proto::Role;
@@ -30,21 +32,32 @@ pub(super) const RETURNING_TOKEN: &str = concat!(" RETURNING ", token_columns!()
 
 impl TableRow for OpaqueToken {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        let role = decode_role(row.get("role")?)?;
+        let details = match row.optional_seconds("not_before")? {
+            None => TokenDetails::ApiKey {
+                role,
+                created_by: row.get("created_by")?,
+            },
+            Some(not_before) => {
+                refuse_role_of_session(role)?;
+                TokenDetails::Session(SessionDetails {
+                    not_before,
+                    client_address: row.get("client_address")?,
+                    user_agent: row.get("user_agent")?,
+                    cookie_only: row.get("cookie_only")?,
+                    pair_id: row.get("pair_id")?,
+                })
+            }
+        };
         Ok(Self {
             id: row.get("id")?,
             user_id: row.get("user_id")?,
             name: row.get("name")?,
             prefix: row.get("prefix")?,
-            role: decode_role(row.get("role")?)?,
             created_at: row.seconds("created_at")?,
             expires_at: row.optional_seconds("expires_at")?,
             last_used_at: row.optional_seconds("last_used_at")?,
-            not_before: row.optional_seconds("not_before")?,
-            client_address: row.get("client_address")?,
-            user_agent: row.get("user_agent")?,
-            created_by: row.get("created_by")?,
-            cookie_only: row.get("cookie_only")?,
-            pair_id: row.get("pair_id")?,
+            details,
         })
     }
 }
@@ -63,14 +76,23 @@ pub(super) const BEARERS: &str = concat!(
 
 impl TableRow for TokenBearer {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        let role = decode_role(row.get("token_role")?)?;
+        let bounds = match row.optional_seconds("not_before")? {
+            None => TokenBounds::ApiKey { role },
+            Some(not_before) => {
+                refuse_role_of_session(role)?;
+                TokenBounds::Session {
+                    not_before,
+                    cookie_only: row.get("cookie_only")?,
+                }
+            }
+        };
         Ok(Self {
             digest: row.get("digest")?,
             token_id: row.get("token_id")?,
-            role: decode_role(row.get("token_role")?)?,
             expires_at: row.optional_seconds("expires_at")?,
             last_used_at: row.seconds("used_at")?,
-            not_before: row.optional_seconds("not_before")?,
-            cookie_only: row.get("cookie_only")?,
+            bounds,
             user: User::from_row(row)?,
         })
     }
@@ -83,4 +105,21 @@ fn decode_role(stored: Option<String>) -> sqlx::Result<Option<Role>> {
         .map(|role| role.parse())
         .transpose()
         .map_err(|error| Error::Decode(Box::new(error)))
+}
+
+/// Fails if a session has a role. No session is stored with one, and ignoring it would grant more than the row says.
+fn refuse_role_of_session(role: Option<Role>) -> sqlx::Result<()> {
+    if role.is_some() {
+        return Err(Error::Decode("a session has a role".into()));
+    }
+    Ok(())
+}
+
+impl TableRow for StoredPasswordLink {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        Ok(Self {
+            user: User::from_row(row)?,
+            expires_at: row.seconds("expires_at")?,
+        })
+    }
 }
