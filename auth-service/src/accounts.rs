@@ -49,10 +49,7 @@ pub(crate) use authenticator::{
 };
 pub(crate) use authorizer::{AuthorizationRequest, TokenSource};
 pub(crate) use changes::Changes;
-pub(crate) use credential_manager::{
-    opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name},
-    password_links::{GeneratedLink, PasswordLink, UserWithLink},
-};
+pub(crate) use credential_manager::opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name};
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use policy::{Policy, SessionLimits};

@@ -10,8 +10,7 @@ use crate::{
     users::{self, LoadUser},
     wrk::{Wrk, WrkResult},
 };
-use rolegate_auth_service::tokens::{NewToken, TokenKind};
-use rolegate_proto::limits::{API_KEY_PREFIX, SESSION_PREFIX};
+use rolegate_auth_service::tokens::{GeneratedToken, SecretKind};
 use secrecy::ExposeSecret as _;
 use sqlx::{Connection as _, PgConnection};
 use std::net::SocketAddr;
@@ -19,9 +18,9 @@ use std::net::SocketAddr;
 const CONNECTIONS: usize = 128;
 /// The kinds of tokens, their names in the report, and their marks. A mark is the maximum cost of a request, as a
 /// multiple of the cost with an access token.
-const KINDS: [(TokenKind, &str, f64); 2] = [
-    (TokenKind::ApiKey, "key", 1.15),
-    (TokenKind::Session, "session", 1.05),
+const KINDS: [(SecretKind<'static>, &str, f64); 2] = [
+    (SecretKind::ApiKey, "key", 1.15),
+    (SecretKind::Session, "session", 1.05),
 ];
 
 /// Reads profiles with access tokens and with keys, then sessions, alternately, and prints the ratio.
@@ -105,20 +104,19 @@ async fn compare(
 }
 
 /// Inserts one token of this kind for each user, and returns the `Authorization` headers.
-async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<String>, Failure> {
-    let prefix = if kind == TokenKind::ApiKey {
-        API_KEY_PREFIX
-    } else {
-        SESSION_PREFIX
-    };
+async fn insert(
+    url: &str,
+    users: &[LoadUser],
+    kind: SecretKind<'_>,
+) -> Result<Vec<String>, Failure> {
     let generated = users
         .iter()
-        .map(|_| NewToken::generate(prefix, 0, String::new(), 0))
-        .collect::<Result<Vec<NewToken>, _>>()?;
+        .map(|_| kind.generate())
+        .collect::<Result<Vec<GeneratedToken>, _>>()?;
     let names: Vec<&str> = users.iter().map(|user| user.username.as_str()).collect();
     let prefixes: Vec<&str> = generated
         .iter()
-        .map(|key| key.stored.prefix.as_str())
+        .map(|key| &key.token.expose_secret()[..8])
         .collect();
     let digests: Vec<&str> = generated.iter().map(|key| key.digest.as_str()).collect();
     // The times are such that a session neither ends nor is idle while the benchmark runs.
@@ -131,7 +129,7 @@ async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<St
         JOIN "user" AS u ON u.username = k.username"#;
     let mut connection = PgConnection::connect(url).await?;
     let insert = sqlx::query(sql).bind(names).bind(prefixes).bind(digests);
-    let insert = insert.bind(kind == TokenKind::Session);
+    let insert = insert.bind(kind == SecretKind::Session);
     let inserted = insert.execute(&mut connection).await?.rows_affected();
     if usize::try_from(inserted)? != users.len() {
         return Err(format!("{inserted} keys were inserted, not {}", users.len()).into());
@@ -141,7 +139,7 @@ async fn insert(url: &str, users: &[LoadUser], kind: TokenKind) -> Result<Vec<St
         .execute(&mut connection)
         .await?;
     connection.close().await?;
-    let header = |made: &NewToken| format!("Bearer {}", made.token.expose_secret());
+    let header = |made: &GeneratedToken| format!("Bearer {}", made.token.expose_secret());
     Ok(generated.iter().map(header).collect())
 }
 

@@ -17,10 +17,10 @@ use super::{
 use crate::{
     actor::Actor,
     store::{BatchedReads, StoreError, UserStore, WriteError},
-    tokens::{self, AccessTokens, TokenBearer, TokenKind, VerifiedToken},
+    tokens::{AccessTokens, SecretKind, TokenBearer, VerifiedToken},
     user::User,
 };
-use rolegate_proto::{Reason, limits::DOMAIN_SESSION_PREFIX};
+use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};
@@ -57,11 +57,16 @@ const NOTHING_FOUND: Timed<Option<TokenBearer>> = Timed { at: 0, value: None };
 /// An opaque token, and how the client presented it.
 #[derive(Clone, Copy)]
 struct PresentedToken {
-    kind: TokenKind,
+    kind: SecretKind<'static>,
     source: TokenSource,
-    /// True if the token came in a cookie, but may also be valid as a bearer token. Only the prefix
-    /// of a session for a domain rules this out without the stored row.
-    may_be_unrestricted: bool,
+}
+
+impl PresentedToken {
+    /// Returns whether the token came in a cookie, but may also be valid as a bearer token. Only
+    /// the prefix of a session for a domain rules this out without the stored row.
+    fn may_be_unrestricted(self) -> bool {
+        self.source == TokenSource::Cookie && self.kind == SecretKind::Session
+    }
 }
 
 /// Decides who may make a request.
@@ -115,7 +120,7 @@ impl Authorizer {
                     None => NOTHING_FOUND,
                 };
                 let idle = self.end_idle_sessions(found.at, found.value.iter()).await;
-                if token.may_be_unrestricted {
+                if token.may_be_unrestricted() {
                     let unrestricted = self.unrestricted_sessions(found.at, found.value.iter());
                     if !unrestricted.is_empty() {
                         // The future is boxed, because it is rarely needed and would otherwise make
@@ -183,7 +188,7 @@ impl Authorizer {
         source: TokenSource,
         credential: &str,
     ) -> Result<Credential, AccountError> {
-        let Some(kind) = TokenKind::detect(credential) else {
+        let Some(kind) = SecretKind::detect(credential) else {
             return match source {
                 TokenSource::Bearer => {
                     let verified = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
@@ -192,22 +197,17 @@ impl Authorizer {
                 TokenSource::Cookie => Err(Reason::TokenInvalid.into()),
             };
         };
-        let is_for_domain = credential.starts_with(DOMAIN_SESSION_PREFIX);
         let is_allowed = match source {
-            TokenSource::Bearer => !is_for_domain,
-            TokenSource::Cookie => kind == TokenKind::Session,
+            TokenSource::Bearer => kind != SecretKind::DomainSession,
+            TokenSource::Cookie => kind != SecretKind::ApiKey,
         };
         let digest = if is_allowed {
-            tokens::digest(credential)
+            kind.digest(credential)
         } else {
             None
         };
         Ok(Credential::Opaque {
-            token: PresentedToken {
-                kind,
-                source,
-                may_be_unrestricted: source == TokenSource::Cookie && !is_for_domain,
-            },
+            token: PresentedToken { kind, source },
             digest,
         })
     }

@@ -109,8 +109,12 @@ impl Changes {
                 .await
                 .inspect_err(|error| report(error, || request.log_outcome_unknown()))?;
             request.log(&tokens, username.as_deref());
-            if matches!(request.change, TokenChange::Create(_)) {
-                count_created_keys(&tokens);
+            if let TokenChange::Create {
+                kind: TokenKind::ApiKey,
+                ..
+            } = request.change
+            {
+                metrics::API_KEYS_CREATED.inc();
             }
             Ok(tokens)
         })
@@ -144,14 +148,6 @@ impl Changes {
             Ok(is_used)
         })
         .await
-    }
-}
-
-fn count_created_keys(tokens: &[OpaqueToken]) {
-    for token in tokens {
-        if token.kind() == TokenKind::ApiKey {
-            metrics::API_KEYS_CREATED.inc();
-        }
     }
 }
 

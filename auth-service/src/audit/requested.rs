@@ -216,10 +216,11 @@ impl Requested<Change> {
 impl Requested<TokenChange> {
     fn event(&self) -> &'static str {
         match &self.change {
-            TokenChange::Create(tokens) => match tokens.first().map(|token| token.stored.kind()) {
-                Some(TokenKind::Session) => "session_created",
-                _ => "api_key_created",
-            },
+            TokenChange::Create {
+                kind: TokenKind::Session,
+                ..
+            } => "session_created",
+            TokenChange::Create { .. } => "api_key_created",
             TokenChange::Delete {
                 kind: TokenKind::ApiKey,
                 ..
@@ -252,8 +253,9 @@ impl Requested<TokenChange> {
 
     pub(crate) fn log_outcome_unknown(&self) {
         let user_id = match &self.change {
-            TokenChange::Create(tokens) => tokens.first().map(|token| token.stored.user_id),
-            TokenChange::Delete { user_id, .. } => Some(*user_id),
+            TokenChange::Create { user_id, .. } | TokenChange::Delete { user_id, .. } => {
+                Some(*user_id)
+            }
             TokenChange::EndSessions { .. } => None,
         };
         self.log_unknown_outcome(self.event(), user_id);

@@ -1,9 +1,9 @@
 //! Converts domain values into messages, and errors of the use cases into gRPC statuses.
 
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, PasswordLink, UserPage},
-    actor::Actor,
-    tokens::{OpaqueToken, TokenKind},
+    accounts::{AccountError, AuthenticatedUser, UserPage},
+    actor::{Actor, PresentedCredential},
+    tokens::{NewPasswordLink, OpaqueToken},
     user::{ListedUser, User},
 };
 use prost_types::Timestamp;
@@ -98,10 +98,10 @@ impl From<Actor> for auth_v1::User {
 
 impl From<Actor> for auth_v1::GetCurrentUserResponse {
     fn from(actor: Actor) -> Self {
-        let kind = match actor.token.map(|token| token.kind) {
-            None => auth_v1::CredentialKind::AccessToken,
-            Some(TokenKind::Session) => auth_v1::CredentialKind::Session,
-            Some(TokenKind::ApiKey) => auth_v1::CredentialKind::ApiKey,
+        let kind = match actor.presented {
+            PresentedCredential::AccessToken => auth_v1::CredentialKind::AccessToken,
+            PresentedCredential::Session(_) => auth_v1::CredentialKind::Session,
+            PresentedCredential::ApiKey(_) => auth_v1::CredentialKind::ApiKey,
         };
         let credential = auth_v1::Credential {
             kind: kind.into(),
@@ -131,23 +131,25 @@ pub(super) fn optional_role(
 
 impl From<OpaqueToken> for auth_v1::ApiKey {
     fn from(key: OpaqueToken) -> Self {
+        let role = key.role();
+        let created_by = key.created_by().map(str::to_owned);
         Self {
             id: key.id,
             user_id: key.user_id,
             name: key.name,
             prefix: key.prefix,
-            role: key.role.map(Role::response_number),
-            role_name: key.role.map(|role| role.to_string()),
+            role: role.map(Role::response_number),
+            role_name: role.map(|role| role.to_string()),
             created_at: Some(timestamp(key.created_at)),
             expires_at: key.expires_at.map(timestamp),
             last_used_at: key.last_used_at.map(timestamp),
-            created_by: key.created_by,
+            created_by,
         }
     }
 }
 
-impl From<PasswordLink> for auth_v1::PasswordLink {
-    fn from(link: PasswordLink) -> Self {
+impl From<NewPasswordLink> for auth_v1::PasswordLink {
+    fn from(link: NewPasswordLink) -> Self {
         Self {
             token: link.token.expose_secret().to_owned(),
             expires_at: Some(timestamp(link.expires_at)),

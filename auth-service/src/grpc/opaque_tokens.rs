@@ -24,14 +24,15 @@ impl AuthGrpc {
         current_id: Option<i64>,
     ) -> wire::Session {
         let idle_expires_at = session.idle_expires_at(self.services.policy.sessions.idle);
+        let details = session.session().cloned().unwrap_or_default();
         wire::Session {
             id: session.id,
             user_id: session.user_id,
             name: Some(session.name).filter(|name| !name.is_empty()),
             created_at: Some(timestamp(session.created_at)),
             last_used_at: session.last_used_at.map(timestamp),
-            client_address: session.client_address,
-            user_agent: session.user_agent,
+            client_address: details.client_address,
+            user_agent: details.user_agent,
             expires_at: session.expires_at.map(timestamp),
             idle_expires_at: Some(timestamp(idle_expires_at)),
             current: current_id == Some(session.id),

@@ -15,10 +15,10 @@ use crate::{
     metrics,
     password::CacheKey,
     store::UsageKind,
-    tokens::{self, TokenBearer},
+    tokens::{SecretKind, TokenBearer},
     user::{Credentials, User},
 };
-use rolegate_proto::{Reason, Role, authorization::is_api_key};
+use rolegate_proto::{Reason, Role};
 use rolegate_sql_store::Timed;
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -52,11 +52,10 @@ impl BasicCredentials {
     /// Returns the digest of the password if it has exactly the form of an API key and API keys are
     /// accepted.
     fn key_digest(&self) -> Option<String> {
-        let password = self.password.expose_secret();
-        if !self.accept_api_keys || !is_api_key(password) {
+        if !self.accept_api_keys {
             return None;
         }
-        tokens::digest(password)
+        SecretKind::ApiKey.digest(self.password.expose_secret())
     }
 }
 

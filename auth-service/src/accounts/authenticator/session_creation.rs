@@ -14,15 +14,12 @@ use crate::{
     change::TokenChange,
     principal::Principal,
     tokens::{
-        self, GeneratedToken, NewToken, OpaqueToken, TokenKind, generate_pair_id,
-        pending_sign_in_digest,
+        GeneratedToken, NewToken, OpaqueToken, SecretKind, SessionDetails, TokenDetails, TokenKind,
+        generate_pair_id,
     },
     user::User,
 };
-use rolegate_proto::{
-    Reason,
-    limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
-};
+use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 use secrecy::SecretString;
 use std::io;
@@ -104,6 +101,9 @@ pub(crate) struct CreatedSession {
 impl SessionRequest {
     /// Returns the text to which a pending sign-in is bound: which sessions it creates, and which
     /// page asks for the code.
+    ///
+    /// The digests of pending sign-ins contain this text, and replicas of another release must find
+    /// them: the names of the variants of [`SessionUse`] cannot change.
     fn binding(&self) -> String {
         format!("{:?} {}", self.session_use, self.place)
     }
@@ -209,8 +209,9 @@ impl Authenticator {
         user: &Timed<User>,
         request: &SessionRequest,
     ) -> Result<SessionOutcome, AccountError> {
-        let GeneratedToken { token, digest } =
-            tokens::generate_pending_sign_in(&request.binding()).map_err(AccountError::internal)?;
+        let binding = request.binding();
+        let kind = SecretKind::PendingSignIn { binding: &binding };
+        let GeneratedToken { token, digest } = kind.generate().map_err(AccountError::internal)?;
         self.store.insert_pending_sign_in(user, digest).await?;
         Ok(SessionOutcome::CodeRequired {
             pending_sign_in: token,
@@ -227,8 +228,9 @@ impl Authenticator {
         code: Option<&str>,
         origin: CallOrigin,
     ) -> Result<CreatedSession, AccountError> {
-        let digest =
-            pending_sign_in_digest(token, &request.binding()).ok_or(Reason::TokenInvalid)?;
+        let binding = request.binding();
+        let kind = SecretKind::PendingSignIn { binding: &binding };
+        let digest = kind.digest(token).ok_or(Reason::TokenInvalid)?;
         let Timed { at, value } = self.store.pending_sign_in(&digest).await?;
         let user = value.ok_or(Reason::TokenInvalid)?;
         self.check_second_factor(&user, code, METHOD).await?;
@@ -263,10 +265,16 @@ impl Authenticator {
             .map_err(AccountError::internal)?;
         let token = new[0].token.clone();
         let application_token = new.get(1).map(|second| second.token.clone());
+        let create = TokenChange::Create {
+            user_id: user.value.id,
+            kind: TokenKind::Session,
+            created_at: user.at,
+            tokens: new,
+        };
         let user = user.value;
         let sessions = self
             .changes
-            .apply_to_tokens(by, TokenChange::Create(new), Some(user.username.clone()))
+            .apply_to_tokens(by, create, Some(user.username.clone()))
             .await?;
         let session = sessions.into_iter().next();
         Ok(CreatedSession {
@@ -293,19 +301,27 @@ impl Authenticator {
         };
         let mut tokens = Vec::with_capacity(session_uses.len());
         for session_use in session_uses {
-            let prefix = if session_use == SessionUse::Domain {
-                DOMAIN_SESSION_PREFIX
+            let kind = if session_use == SessionUse::Domain {
+                SecretKind::DomainSession
             } else {
-                SESSION_PREFIX
+                SecretKind::Session
+            };
+            let details = SessionDetails {
+                not_before: user.value.tokens_not_before,
+                client_address: origin.client_address.map(|address| address.to_string()),
+                user_agent: request.stored_user_agent(),
+                cookie_only: session_use != SessionUse::Api,
+                pair_id,
             };
             let name = request.name.clone().unwrap_or_default();
-            let mut new = NewToken::generate(prefix, user.value.id, name, user.at)?;
+            let mut new = NewToken::generate(
+                kind,
+                user.value.id,
+                name,
+                user.at,
+                TokenDetails::Session(details),
+            )?;
             new.stored.expires_at = Some(user.at.saturating_add(self.policy.sessions.max));
-            new.stored.not_before = Some(user.value.tokens_not_before);
-            new.stored.client_address = origin.client_address.map(|address| address.to_string());
-            new.stored.user_agent = request.stored_user_agent();
-            new.stored.cookie_only = session_use != SessionUse::Api;
-            new.stored.pair_id = pair_id;
             tokens.push(new);
         }
         Ok(tokens)

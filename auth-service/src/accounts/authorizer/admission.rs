@@ -3,10 +3,10 @@
 use super::{Authorizer, PresentedToken, TokenSource, idle::IdleSessions};
 use crate::{
     accounts::{error::AccountError, requirement::Requirement},
-    actor::{Actor, ActorToken},
+    actor::{Actor, PresentedCredential},
     audit, metrics,
     store::{StoreError, UsageKind},
-    tokens::{TokenBearer, TokenKind, VerifiedToken},
+    tokens::{SecretKind, TokenBearer, VerifiedToken},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -34,7 +34,7 @@ impl Authorizer {
         let actor = Actor {
             user,
             ineffective_role: None,
-            token: None,
+            presented: PresentedCredential::AccessToken,
             expires_at: Some(token.exp),
             at,
         };
@@ -61,10 +61,11 @@ impl Authorizer {
             return Err(StoreError::TimedOut.into());
         }
         let is_valid = stored.as_ref().is_some_and(|token| {
-            let is_allowed_here = presented.source == TokenSource::Cookie || !token.cookie_only;
+            let is_allowed_here =
+                presented.source == TokenSource::Cookie || !token.is_cookie_only();
             is_allowed_here && token.is_active_at(at) && !is_idle
         });
-        let is_key = presented.kind == TokenKind::ApiKey;
+        let is_key = presented.kind == SecretKind::ApiKey;
         if is_key {
             metrics::count_api_key(is_valid);
         }
@@ -83,10 +84,11 @@ impl Authorizer {
         self.store.note_use(UsageKind::Token, stored.token_id, at);
         let actor = Actor {
             ineffective_role: None,
-            token: Some(ActorToken {
-                kind: presented.kind,
-                id: stored.token_id,
-            }),
+            presented: if is_key {
+                PresentedCredential::ApiKey(stored.token_id)
+            } else {
+                PresentedCredential::Session(stored.token_id)
+            },
             expires_at: stored.expires_at,
             at,
             user: stored.into_bounded_user(),

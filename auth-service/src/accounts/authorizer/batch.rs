@@ -86,7 +86,7 @@ impl Authorizer {
             Credential::AccessToken(token) => keys.user_ids.push(token.user_id),
             Credential::Opaque { token, digest } => {
                 keys.digests.extend(digest.clone());
-                if token.may_be_unrestricted {
+                if token.may_be_unrestricted() {
                     keys.digests_in_cookies.extend(digest.clone());
                 }
             }

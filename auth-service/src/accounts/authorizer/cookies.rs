@@ -28,7 +28,7 @@ impl Authorizer {
         tokens: impl Iterator<Item = &'t TokenBearer>,
     ) -> Vec<i64> {
         let is_unrestricted = |token: &&TokenBearer| {
-            token.kind() == TokenKind::Session && !token.cookie_only && token.is_active_at(at)
+            token.kind() == TokenKind::Session && !token.is_cookie_only() && token.is_active_at(at)
         };
         let ids: Vec<i64> = tokens
             .filter(is_unrestricted)

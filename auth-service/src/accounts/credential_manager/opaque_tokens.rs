@@ -9,12 +9,10 @@ use crate::{
     change::{TokenChange, TokenSelection},
     principal::Principal,
     store::WriteError,
-    tokens::{NewToken, OpaqueToken, TokenKind},
+    tokens::{NewToken, OpaqueToken, SecretKind, TokenDetails, TokenKind},
     user::User,
 };
-use rolegate_proto::{
-    Reason, Role, UnknownRole, has_blank, limits::API_KEY_PREFIX, time::END_OF_9999,
-};
+use rolegate_proto::{Reason, Role, UnknownRole, has_blank, time::END_OF_9999};
 use secrecy::SecretString;
 
 #[derive(Default)]
@@ -71,10 +69,16 @@ impl CredentialManager {
         }
         let new = self.generate_api_key(request, &actor, &user)?;
         let key = new.token.clone();
+        let create = TokenChange::Create {
+            user_id: user.id,
+            kind: TokenKind::ApiKey,
+            created_at: actor.at,
+            tokens: vec![new],
+        };
         let by = Principal::acting_on(user_id, actor);
         let inserted = self
             .changes
-            .apply_to_tokens(by, TokenChange::Create(vec![new]), Some(user.username))
+            .apply_to_tokens(by, create, Some(user.username))
             .await
             .and_then(|keys| keys.into_iter().next().ok_or(WriteError::ApiKeyLimit));
         let otherwise = match user_id {
@@ -109,13 +113,19 @@ impl CredentialManager {
         if is_for_other && matches!(role, None | Some(Role::ADMIN)) {
             return Err(Reason::RoleInvalid.into());
         }
-        let mut new = NewToken::generate(API_KEY_PREFIX, user.id, request.name, created_at)
-            .map_err(AccountError::internal)?;
-        new.stored.role = role;
+        let details = TokenDetails::ApiKey {
+            role,
+            created_by: is_for_other.then(|| actor.user.username.clone()),
+        };
+        let mut new = NewToken::generate(
+            SecretKind::ApiKey,
+            user.id,
+            request.name,
+            created_at,
+            details,
+        )
+        .map_err(AccountError::internal)?;
         new.stored.expires_at = expires_at;
-        if is_for_other {
-            new.stored.created_by = Some(actor.user.username.clone());
-        }
         Ok(new)
     }
 
@@ -181,7 +191,11 @@ impl CredentialManager {
             .delete_tokens_by(actor, kind, user_id, selection)
             .await?;
         if deleted.is_empty() && selection != TokenSelection::All {
-            return Err(kind.not_found_reason().into());
+            return Err(match kind {
+                TokenKind::ApiKey => Reason::ApiKeyNotFound,
+                TokenKind::Session => Reason::SessionNotFound,
+            }
+            .into());
         }
         Ok(deleted)
     }
@@ -222,8 +236,16 @@ pub(crate) fn check_name(kind: TokenKind, name: &str) -> Result<(), AccountError
     } else {
         return Ok(());
     };
-    let rule = format!("{} name must {broken}.", kind.title());
-    Err(AccountError::invalid(kind.invalid_reason(), rule))
+    Err(match kind {
+        TokenKind::ApiKey => AccountError::invalid(
+            Reason::ApiKeyInvalid,
+            format!("API key name must {broken}."),
+        ),
+        TokenKind::Session => AccountError::invalid(
+            Reason::SessionInvalid,
+            format!("Session name must {broken}."),
+        ),
+    })
 }
 
 /// Checks that a new key expires in the future, and returns the time of expiry. All times are in

@@ -8,75 +8,25 @@ use super::CredentialManager;
 use crate::{
     accounts::error::AccountError,
     call_origin::CallOrigin,
-    change::{Change, NewPasswordLink, NewUser},
+    change::Change,
     metrics,
-    password::NO_PASSWORD,
     principal::Principal,
-    store::{PASSWORD_LINK_SECONDS, StoredPasswordLink, WriteError},
-    tokens::{self, GeneratedToken, password_link_digest},
+    store::WriteError,
+    tokens::{NewPasswordLink, SecretKind, StoredPasswordLink},
     user::User,
 };
-use rolegate_proto::{Reason, Role};
+use rolegate_proto::Reason;
 use secrecy::SecretString;
-use std::{io, time::Instant};
+use std::time::Instant;
 
 /// The recorded reason for refusing a token that belongs to no stored link: it is malformed, was
 /// used or replaced, or never existed.
 const UNKNOWN: &str = "unknown";
 
-/// A new password link, which its creator passes on to the user.
-pub(crate) struct PasswordLink {
-    pub(crate) token: SecretString,
-    /// When the link expires, in Unix seconds.
-    pub(crate) expires_at: u64,
-}
-
 /// A stored link that may still be used, and the digest of its token.
 pub(crate) struct FoundLink {
     digest: String,
     pub(crate) stored: StoredPasswordLink,
-}
-
-/// A new password link: what its user gets, and what is stored of it.
-pub(crate) struct GeneratedLink {
-    pub(crate) link: PasswordLink,
-    pub(crate) stored: NewPasswordLink,
-}
-
-/// A new user without a password, and the link at which the user chooses one.
-pub(crate) struct UserWithLink {
-    pub(crate) user: NewUser,
-    pub(crate) link: PasswordLink,
-}
-
-impl GeneratedLink {
-    /// Generates a link that is valid from `now`, in Unix seconds. Fails only if the system
-    /// provides no random bytes.
-    pub(crate) fn generate(now: u64) -> io::Result<Self> {
-        let GeneratedToken { token, digest } = tokens::generate_password_link()?;
-        let expires_at = now.saturating_add(PASSWORD_LINK_SECONDS);
-        Ok(Self {
-            link: PasswordLink { token, expires_at },
-            stored: NewPasswordLink { digest, expires_at },
-        })
-    }
-}
-
-impl UserWithLink {
-    /// Generates a user without a password, and a link that is valid from `now`, in Unix seconds.
-    /// Fails only if the system provides no random bytes.
-    pub(crate) fn generate(username: &str, role: Role, now: u64) -> io::Result<Self> {
-        let GeneratedLink { link, stored } = GeneratedLink::generate(now)?;
-        Ok(Self {
-            user: NewUser {
-                username: username.to_owned(),
-                password_hash: NO_PASSWORD.into(),
-                role,
-                link: Some(stored),
-            },
-            link,
-        })
-    }
 }
 
 impl CredentialManager {
@@ -90,14 +40,13 @@ impl CredentialManager {
         &self,
         credential: &str,
         user_id: i64,
-    ) -> Result<PasswordLink, AccountError> {
+    ) -> Result<NewPasswordLink, AccountError> {
         let actor = self.authorize_password_for(user_id, credential).await?;
         self.authorizer.find_user(user_id).await?;
-        let GeneratedLink { link, stored } =
-            GeneratedLink::generate(actor.at).map_err(AccountError::internal)?;
+        let link = NewPasswordLink::generate(actor.at).map_err(AccountError::internal)?;
         let change = Change::CreatePasswordLink {
             user_id,
-            link: stored,
+            link: link.clone(),
         };
         self.changes.apply(Principal::Admin(actor), change).await?;
         Ok(link)
@@ -125,7 +74,7 @@ impl CredentialManager {
                 }
             })?;
         let unknown = || self.refuse_link(None, UNKNOWN);
-        let digest = password_link_digest(token).ok_or_else(unknown)?;
+        let digest = SecretKind::PasswordLink.digest(token).ok_or_else(unknown)?;
         // Every well-formed token costs one read, so the response time does not reveal why a link
         // is refused.
         let found = self.store.password_link(&digest).await?;

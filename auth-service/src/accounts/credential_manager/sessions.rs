@@ -40,7 +40,9 @@ impl CredentialManager {
         sessions.retain(|session| {
             session.last_used_at.unwrap_or(session.created_at) >= active_range.start
                 && session.expires_at.is_none_or(|end| read_at < end)
-                && session.not_before == Some(user.tokens_not_before)
+                && session
+                    .session()
+                    .is_some_and(|details| details.not_before == user.tokens_not_before)
         });
         Ok(ListedSessions {
             current_id: actor.session_id(),
@@ -54,9 +56,10 @@ impl CredentialManager {
 fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     let mut sign_ins: Vec<OpaqueToken> = Vec::with_capacity(sessions.len());
     for session in sessions {
-        let first = sign_ins
-            .iter_mut()
-            .find(|first| first.pair_id.is_some() && first.pair_id == session.pair_id);
+        let pair_id = session.session().and_then(|details| details.pair_id);
+        let first = sign_ins.iter_mut().find(|first| {
+            pair_id.is_some() && first.session().and_then(|details| details.pair_id) == pair_id
+        });
         match first {
             Some(first) => first.last_used_at = first.last_used_at.max(session.last_used_at),
             None => sign_ins.push(session),

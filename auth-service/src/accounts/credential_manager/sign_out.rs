@@ -6,7 +6,7 @@ use crate::{
     actor::Actor,
     change::{Change, SessionEnd, TokenChange, TokenSelection},
     principal::Principal,
-    tokens::{self, TokenKind},
+    tokens::{SecretKind, TokenKind},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -37,8 +37,10 @@ impl CredentialManager {
     ) -> Result<(), AccountError> {
         let digests: Vec<String> = tokens
             .iter()
-            .filter(|token| TokenKind::detect(token) == Some(TokenKind::Session))
-            .filter_map(|token| tokens::digest(token))
+            .filter_map(|token| match SecretKind::detect(token)? {
+                SecretKind::ApiKey => None,
+                session => session.digest(token),
+            })
             .collect();
         let found = self.reads.tokens.get_all(digests.clone()).await?;
         let mut users = Vec::new();

@@ -6,15 +6,14 @@
 use super::Users;
 use crate::{
     accounts::{
-        credential_manager::password_links::{PasswordLink, UserWithLink},
         error::AccountError,
         username::{ADMIN_USERNAME, check_new_username},
     },
-    actor::Actor,
     call_origin::CallOrigin,
     change::{Change, NewUser},
     metrics,
     principal::Principal,
+    tokens::NewPasswordLink,
     user::User,
 };
 use rolegate_proto::{Reason, Role, UnknownRole};
@@ -25,7 +24,7 @@ use std::time::Instant;
 pub(crate) struct CreatedUser {
     pub(crate) user: User,
     /// The link at which the user chooses a password; `None` if the admin set one.
-    pub(crate) link: Option<PasswordLink>,
+    pub(crate) link: Option<NewPasswordLink>,
 }
 
 impl Users {
@@ -75,38 +74,29 @@ impl Users {
     ) -> Result<CreatedUser, AccountError> {
         let actor = self.authorizer.authorize_admin(credential).await?;
         check_new_username(username)?;
-        let Some(password) = password else {
-            let role = self.policy.require_known_role(role)?;
-            return self.create_user_with_link(actor, username, role).await;
+        let password = match password {
+            Some(password) => {
+                self.policy.require_admins_set_passwords()?;
+                Some(self.policy.passwords.check(password)?)
+            }
+            None => None,
         };
-        self.policy.require_admins_set_passwords()?;
-        let password = self.policy.passwords.check(password)?;
         let role = self.policy.require_known_role(role)?;
-        let new = NewUser {
-            username: username.to_owned(),
-            password_hash: self.hasher.hash(&password, origin).await?,
-            role,
-            link: None,
+        let new = if let Some(password) = password {
+            NewUser {
+                username: username.to_owned(),
+                password_hash: self.hasher.hash(&password, origin).await?,
+                role,
+                link: None,
+            }
+        } else {
+            // An API key may create a link, because the link gives access to no existing account.
+            let link = NewPasswordLink::generate(actor.at).map_err(AccountError::internal)?;
+            NewUser::with_link(username.to_owned(), role, link)
         };
+        let link = new.link.clone();
         let user = self.insert_user(Principal::Admin(actor), new).await?;
-        Ok(CreatedUser { user, link: None })
-    }
-
-    /// Creates a user without a password, and a link to choose one. An API key may do this, because
-    /// the link gives access to no existing account.
-    async fn create_user_with_link(
-        &self,
-        actor: Actor,
-        username: &str,
-        role: Role,
-    ) -> Result<CreatedUser, AccountError> {
-        let new =
-            UserWithLink::generate(username, role, actor.at).map_err(AccountError::internal)?;
-        let user = self.insert_user(Principal::Admin(actor), new.user).await?;
-        Ok(CreatedUser {
-            user,
-            link: Some(new.link),
-        })
+        Ok(CreatedUser { user, link })
     }
 
     /// Inserts a user, whom an admin creates or who registers.

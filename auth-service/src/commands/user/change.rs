@@ -7,11 +7,12 @@ use super::{
     password_link::print_link,
 };
 use crate::{
-    accounts::{self, ADMIN_USERNAME, GeneratedLink, InitialPassword},
+    accounts::{self, ADMIN_USERNAME, InitialPassword},
     change::Change,
     commands::terminal::confirm,
     principal::Principal,
     settings::ServiceSettings,
+    tokens::NewPasswordLink,
     user::User,
 };
 use clap::{Args, Subcommand};
@@ -119,11 +120,10 @@ impl UserChange {
                 Ok(())
             }
             Self::PasswordLink(_) => {
-                let GeneratedLink { link, stored } =
-                    GeneratedLink::generate(operator.now().await?)?;
+                let link = NewPasswordLink::generate(operator.now().await?)?;
                 let change = Change::CreatePasswordLink {
                     user_id,
-                    link: stored,
+                    link: link.clone(),
                 };
                 operator.apply(username, change).await?;
                 print_link(username, settings, &link)

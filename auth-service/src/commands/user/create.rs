@@ -6,10 +6,11 @@ use super::{
     password_link::print_link,
 };
 use crate::{
-    accounts::{UserWithLink, check_new_username},
+    accounts::check_new_username,
     change::{Change, NewUser},
     commands::terminal::print_note,
     settings::ServiceSettings,
+    tokens::NewPasswordLink,
 };
 use clap::Args;
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
@@ -45,9 +46,10 @@ pub(super) async fn run(
     }
     if arguments.link {
         // Only the link is on stdout, so that a script can send it.
-        let new = UserWithLink::generate(username, role, operator.now().await?)?;
-        print_note(&insert(operator, new.user).await?);
-        return print_link(username, settings, &new.link);
+        let link = NewPasswordLink::generate(operator.now().await?)?;
+        let new = NewUser::with_link(username.clone(), role, link.clone());
+        print_note(&insert(operator, new).await?);
+        return print_link(username, settings, &link);
     }
     let file = arguments.new_password_file.as_deref();
     let new = NewUser {

@@ -10,7 +10,7 @@ use crate::{
     },
     principal::Principal,
     store::{StoreError, WriteError},
-    tokens::{NewToken, OpaqueToken, TokenKind},
+    tokens::{NewToken, OpaqueToken, SecretKind, TokenDetails, TokenKind},
 };
 use clap::Args;
 use rolegate_program::{
@@ -18,7 +18,7 @@ use rolegate_program::{
     output::{print, print_secret},
     settings::SettingError,
 };
-use rolegate_proto::{Role, limits::API_KEY_PREFIX};
+use rolegate_proto::Role;
 use std::time::Duration;
 
 const HEADING: [&str; 7] = [
@@ -65,13 +65,29 @@ pub(super) async fn create(
         .transpose()
         .map_err(|error| SettingError::new("EXPIRES_IN", error))?;
     let user = operator.find(username).await?;
-    let mut new = NewToken::generate(API_KEY_PREFIX, user.id, arguments.name, created_at)?;
-    if let Some(role) = &arguments.role {
-        new.stored.role = Some(operator.roles.require(role)?);
-    }
+    let role = arguments
+        .role
+        .map(|role| operator.roles.require(&role))
+        .transpose()?;
+    let details = TokenDetails::ApiKey {
+        role,
+        created_by: None,
+    };
+    let mut new = NewToken::generate(
+        SecretKind::ApiKey,
+        user.id,
+        arguments.name,
+        created_at,
+        details,
+    )?;
     new.stored.expires_at = expires_at;
     let key = new.token.clone();
-    let create = TokenChange::Create(vec![new]);
+    let create = TokenChange::Create {
+        user_id: user.id,
+        kind: TokenKind::ApiKey,
+        created_at,
+        tokens: vec![new],
+    };
     let created = operator
         .changes
         .apply_to_tokens(Principal::Operator, create, Some(user.username))
@@ -117,12 +133,13 @@ pub(super) async fn list(operator: &Operator, username: &str) -> Result<(), Fail
 fn print_key(key: &OpaqueToken, role_width: usize) {
     let id = key.id.to_string();
     let prefix = quote_unless_word(&key.prefix);
-    let role = key.role.as_ref().map_or("-", Role::as_str);
+    let key_role = key.role();
+    let role = key_role.as_ref().map_or("-", Role::as_str);
     let created = rfc3339_or_dash(Some(key.created_at));
     let expires = rfc3339_or_dash(key.expires_at);
     let last_used = rfc3339_or_dash(key.last_used_at);
     let mut name = quote(&key.name);
-    if let Some(admin) = &key.created_by {
+    if let Some(admin) = key.created_by() {
         let creator = format!("  (created by {})", quote(admin));
         name += &creator;
     }

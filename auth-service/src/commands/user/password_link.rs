@@ -1,9 +1,9 @@
 //! Prints the link at which a user chooses a password.
 
 use crate::{
-    accounts::PasswordLink,
     commands::{terminal::print_note, timestamp::rfc3339_or_dash},
     settings::ServiceSettings,
+    tokens::NewPasswordLink,
 };
 use rolegate_program::{failure::Failure, output::print_secret};
 use rolegate_sign_in::password_link::password_link_url;
@@ -14,7 +14,7 @@ use secrecy::ExposeSecret as _;
 pub(super) fn print_link(
     username: &str,
     settings: &ServiceSettings,
-    link: &PasswordLink,
+    link: &NewPasswordLink,
 ) -> Result<(), Failure> {
     let url = password_link_url(&settings.sign_in.sign_in_url, &link.token);
     print_secret(

@@ -40,7 +40,7 @@ pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), 
 
 async fn count_keys(operator: &Operator, user_id: i64, role: Role) -> Result<usize, StoreError> {
     let keys = keys_of_user(operator, user_id).await?;
-    Ok(keys.iter().filter(|key| key.role == Some(role)).count())
+    Ok(keys.iter().filter(|key| key.role() == Some(role)).count())
 }
 
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
