@@ -2,7 +2,7 @@
 
 use super::{App, NOW};
 use crate::{
-    actor::{Actor, ActorToken},
+    actor::{Actor, PresentedCredential},
     audit::Requested,
     change::{Change, NewUser, TokenChange, TokenSelection},
     principal::Principal,
@@ -13,11 +13,11 @@ use crate::{
 use rolegate_proto::Role;
 use std::sync::Arc;
 
-fn actor(user: User, token: Option<ActorToken>) -> Actor {
+fn actor(user: User, presented: PresentedCredential) -> Actor {
     Actor {
         user,
         ineffective_role: None,
-        token,
+        presented,
         expires_at: None,
         at: NOW,
     }
@@ -25,11 +25,7 @@ fn actor(user: User, token: Option<ActorToken>) -> Actor {
 
 /// Returns a user who acts on their own account by the session with this id.
 pub(super) fn owner(user: User, session_id: i64) -> Principal {
-    let session = ActorToken {
-        kind: TokenKind::Session,
-        id: session_id,
-    };
-    Principal::Owner(actor(user, Some(session)))
+    Principal::Owner(actor(user, PresentedCredential::Session(session_id)))
 }
 
 impl App {
@@ -37,7 +33,7 @@ impl App {
     pub(super) async fn by_admin(&self) -> Principal {
         let found = self.store.users_by_id(&[1]).await.expect("read");
         let admin = found.value.into_iter().next().expect("seeded");
-        Principal::Admin(actor(admin, None))
+        Principal::Admin(actor(admin, PresentedCredential::AccessToken))
     }
 
     async fn change(&self, by: Principal, change: Change) -> Result<User, WriteError> {

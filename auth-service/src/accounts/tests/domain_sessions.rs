@@ -241,7 +241,8 @@ async fn made(app: &super::App, session_use: SessionUse) -> CreatedSession {
 async fn a_session_for_applications_is_valid_in_a_cookie_only() {
     let (app, ann) = app().await;
     let created = made(&app, SessionUse::Application).await;
-    assert!(created.application_token.is_none() && created.session.cookie_only);
+    let details = created.session.session().expect("a session");
+    assert!(created.application_token.is_none() && details.cookie_only);
     let token = created.token.expose_secret();
     assert!(token.starts_with("rgs_"));
     for _ in 0..2 {

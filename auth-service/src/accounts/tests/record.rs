@@ -2,9 +2,10 @@
 
 use super::{App, NOW, POLICY, origin};
 use crate::{
-    accounts::{AccountError, AuditRequest, PasswordLink},
+    accounts::{AccountError, AuditRequest},
     audit::AuditRow,
     store::CheckedRow,
+    tokens::NewPasswordLink,
 };
 use http::HeaderValue;
 use rolegate_proto::Role;
@@ -199,9 +200,10 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
         assert_err!(from(host, redeemed).await, LinkInvalid);
     };
     let replaced = make().await.token;
-    let PasswordLink {
+    let NewPasswordLink {
         token: link,
         expires_at,
+        ..
     } = make().await;
     redeem(replaced.expose_secret(), 30).await;
     redeem("rgl_", 31).await;

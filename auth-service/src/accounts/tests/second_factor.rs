@@ -3,10 +3,11 @@
 use super::{App, POLICY, basic_check, origin, sessions::created};
 use crate::{
     accounts::{
-        AccountError, PasswordLink, Policy, Requirement, SessionRequest,
+        AccountError, Policy, Requirement, SessionRequest,
         credential_manager::second_factor::SecondFactorStatus,
     },
     second_factor::{Issuer, Mode, SecondFactorKeys, SecondFactorPolicy, code_at},
+    tokens::NewPasswordLink,
 };
 use data_encoding::BASE32_NOPAD;
 use rolegate_proto::{Reason, Role};
@@ -530,9 +531,10 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     let make = async |id| app.credentials.create_password_link(admin, id).await;
     assert_eq!(reason(make(1).await), Some(Reason::OwnPassword));
     assert_eq!(reason(make(999).await), Some(Reason::UserNotFound));
-    let PasswordLink {
+    let NewPasswordLink {
         token: link,
         expires_at,
+        ..
     } = make(ann.id).await.expect("made");
     assert_eq!(expires_at, NOW + 86_400);
     let redeem = async |token: &str, password: &str, client| {

@@ -17,7 +17,7 @@ use crate::{
     user::Credentials,
 };
 use changes::{insert, insert_token, revoke_tokens};
-use rolegate_proto::{Role, limits::API_KEY_PREFIX};
+use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, FileClock, StoreError, Timed};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -92,10 +92,8 @@ async fn page_is_read_from_an_index_and_never_sorted() {
 async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let user_id = insert(&*store, "ann").await.id;
-    let key =
-        || NewToken::generate(API_KEY_PREFIX, user_id, "export".to_owned(), 7).expect("randomness");
-    let used = insert_token(&*store, key()).await;
-    insert_token(&*store, key()).await;
+    let used = insert_token(&*store, NewToken::key(user_id, "used")).await;
+    insert_token(&*store, NewToken::key(user_id, "unused")).await;
     for at in [20, 10] {
         store.note_use(UsageKind::Token, used, at);
         store.note_use(UsageKind::Token, 999, at);

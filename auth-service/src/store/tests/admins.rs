@@ -10,9 +10,10 @@ use super::{
     revoked_tokens::assert_revoked_since,
 };
 use crate::{
-    change::{Change, NewPasswordLink},
+    change::Change,
     principal::Principal,
     store::{UserStore, WriteError},
+    tokens::NewPasswordLink,
     user::User,
 };
 use rolegate_proto::Role;
@@ -45,10 +46,7 @@ pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &d
 pub(super) async fn who_has_no_condition_cannot_act_like_the_operator(store: &dyn UserStore) {
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::USER).await;
-    let link = || NewPasswordLink {
-        digest: "digest".to_owned(),
-        expires_at: u64::from(u32::MAX),
-    };
+    let link = || NewPasswordLink::with_digest("digest", u64::from(u32::MAX));
     for by in [
         Principal::Claimant,
         Principal::Sessions(vec![ann.clone()]),

@@ -12,22 +12,26 @@ use crate::{
     change::TokenSelection,
     principal::Principal,
     store::{UserFilter, UserStore, WriteError},
-    tokens::{NewToken, OpaqueToken, TokenKind},
+    tokens::{NewToken, OpaqueToken, TokenBounds, TokenDetails, TokenKind},
     user::User,
 };
-use rolegate_proto::{Role, limits::API_KEY_PREFIX};
+use rolegate_proto::Role;
 use tokio::join;
 
 const KEY: TokenKind = TokenKind::ApiKey;
 const ALL: TokenSelection = TokenSelection::All;
 
 fn new_key(user: &User, digest: &str) -> NewToken {
-    let mut new =
-        NewToken::generate(API_KEY_PREFIX, user.id, "export".to_owned(), 7).expect("randomness");
+    let mut new = NewToken::key(user.id, digest);
+    new.stored.name = "export".to_owned();
     new.stored.prefix = "rgk_abcd".to_owned();
-    NewToken {
-        digest: digest.to_owned(),
-        ..new
+    new
+}
+
+fn with_role(role: Option<Role>) -> TokenDetails {
+    TokenDetails::ApiKey {
+        role,
+        created_by: None,
     }
 }
 
@@ -51,7 +55,8 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
     let bob = insert(store, "bob", Role::USER).await;
     let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
     let mut new = new_key(&ann, "one");
-    (new.stored.role, new.stored.expires_at) = (role, expires_at);
+    new.stored.details = with_role(role);
+    new.stored.expires_at = expires_at;
     let one = insert_token(store, Principal::Operator, new)
         .await
         .expect("inserted");
@@ -60,16 +65,10 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
         user_id: ann.id,
         name: "export".to_owned(),
         prefix: "rgk_abcd".to_owned(),
-        role,
         created_at: 7,
         expires_at,
         last_used_at: None,
-        not_before: None,
-        client_address: None,
-        user_agent: None,
-        created_by: None,
-        cookie_only: false,
-        pair_id: None,
+        details: with_role(role),
     };
     assert_eq!(one, expected);
     let two = add(store, &bob, "two").await;
@@ -84,9 +83,10 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
         (&*first.digest, first.token_id, &first.user),
         ("one", one.id, &ann)
     );
-    assert_eq!((first.role, first.expires_at), (role, expires_at));
+    let bounds = |role| TokenBounds::ApiKey { role };
+    assert_eq!((first.bounds, first.expires_at), (bounds(role), expires_at));
     assert_eq!((second.token_id, &second.user), (two.id, &bob));
-    assert_eq!((second.role, second.expires_at), (None, None));
+    assert_eq!((second.bounds, second.expires_at), (bounds(None), None));
     assert_eq!(
         store.tokens_of_user(KEY, ann.id).await.expect("read").value,
         [one]
@@ -234,7 +234,7 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
         ("four", None),
     ] {
         let mut new = new_key(&ann, digest);
-        new.stored.role = role;
+        new.stored.details = with_role(role);
         insert_token(store, Principal::Operator, new)
             .await
             .expect("inserted");
@@ -257,11 +257,14 @@ pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn User
     let ann = insert(store, "ann", Role::USER).await;
     let create = async |by: &User, user: &User, digest: &str| {
         let mut new = new_key(user, digest);
-        new.stored.created_by = Some("admin".to_owned());
+        new.stored.details = TokenDetails::ApiKey {
+            role: None,
+            created_by: Some("admin".to_owned()),
+        };
         insert_token(store, as_admin(by), new).await
     };
     let made = create(&admin, &ann, "one").await.expect("allowed");
-    assert_eq!(made.created_by.as_deref(), Some("admin"));
+    assert_eq!(made.created_by(), Some("admin"));
     assert_eq!(
         store.tokens_of_user(KEY, ann.id).await.expect("read").value,
         [made]
@@ -304,7 +307,7 @@ pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserSto
     let ann = insert(store, "ann", longest).await;
     assert_eq!(get(store, ann.id).await.map(|ann| ann.role), Some(longest));
     let mut key = new_key(&ann, "one");
-    key.stored.role = Some(longest);
+    key.stored.details = with_role(Some(longest));
     insert_token(store, Principal::Operator, key)
         .await
         .expect("inserted");
@@ -316,7 +319,9 @@ pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserSto
         .await
         .expect("read")
         .value;
-    assert_eq!((found[0].role, &found[0].user), (Some(longest), &ann));
+    let role = Some(longest);
+    assert_eq!(found[0].bounds, TokenBounds::ApiKey { role });
+    assert_eq!(found[0].user, ann);
     let of_role = |role| UserFilter {
         limit: 9,
         role: Some(role),

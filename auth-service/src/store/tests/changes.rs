@@ -1,13 +1,13 @@
 //! Makes principals and changes for the tests, so that a test names only what matters to it.
 
 use crate::{
-    actor::{Actor, ActorToken},
+    actor::{Actor, PresentedCredential},
     audit::{RecoveryCodeUse, Requested},
-    change::{Change, NewPasswordLink, NewUser, Rename, SessionEnd, TokenChange, TokenSelection},
+    change::{Change, NewUser, Rename, SessionEnd, TokenChange, TokenSelection},
     former_username::FormerUsername,
     principal::Principal,
-    store::{CodePurpose, PASSWORD_LINK_SECONDS, UserStore, WriteError},
-    tokens::{NewToken, OpaqueToken, TokenKind},
+    store::{CodePurpose, UserStore, WriteError},
+    tokens::{NewPasswordLink, NewToken, OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;
@@ -18,7 +18,7 @@ pub(super) fn actor(user: &User) -> Actor {
     Actor {
         user: user.clone(),
         ineffective_role: None,
-        token: None,
+        presented: PresentedCredential::AccessToken,
         expires_at: None,
         at: 0,
     }
@@ -36,9 +36,8 @@ pub(super) fn as_owner(user: &User) -> Principal {
 
 /// Returns this user as the owner of the account, who acts by this session.
 pub(super) fn as_owner_in(id: i64, user: &User) -> Principal {
-    let kind = TokenKind::Session;
     Principal::Owner(Actor {
-        token: Some(ActorToken { kind, id }),
+        presented: PresentedCredential::Session(id),
         ..actor(user)
     })
 }
@@ -185,10 +184,7 @@ pub(super) async fn create_link(
     digest: &str,
 ) -> Result<User, WriteError> {
     let now = store.users_by_id(&[]).await.expect("read").at;
-    let link = NewPasswordLink {
-        digest: digest.to_owned(),
-        expires_at: now + PASSWORD_LINK_SECONDS,
-    };
+    let link = NewPasswordLink::with_digest(digest, now + 86_400);
     let user_id = user.id;
     change(store, by, Change::CreatePasswordLink { user_id, link }).await
 }
@@ -256,7 +252,7 @@ pub(super) async fn insert_tokens(
     by: Principal,
     tokens: Vec<NewToken>,
 ) -> Result<Vec<OpaqueToken>, WriteError> {
-    change_tokens(store, by, TokenChange::Create(tokens)).await
+    change_tokens(store, by, TokenChange::create(tokens)).await
 }
 
 pub(super) async fn insert_token(

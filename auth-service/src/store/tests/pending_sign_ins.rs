@@ -12,11 +12,11 @@ use super::{
 };
 use crate::{
     principal::Principal,
-    store::{UserStore, WriteError, additions::MAX_ADDITIONS, second_factor::MAX_PENDING_SIGN_INS},
-    tokens::{NewToken, OpaqueToken, TokenKind},
+    store::{UserStore, WriteError, additions::MAX_ADDITIONS},
+    tokens::{MAX_PENDING_SIGN_INS, NewToken, OpaqueToken, SecretKind, TokenKind},
     user::User,
 };
-use rolegate_proto::{Role, limits::SESSION_PREFIX};
+use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
 use tokio::join;
 
@@ -43,11 +43,8 @@ async fn finish(
 ) -> Result<Vec<OpaqueToken>, WriteError> {
     let mut tokens = Vec::new();
     for _ in 0..sessions {
-        let mut new =
-            NewToken::generate(SESSION_PREFIX, user.id, String::new(), 0).expect("randomness");
-        new.stored.not_before = Some(user.tokens_not_before);
-        new.stored.expires_at = Some(i64::MAX.unsigned_abs());
-        tokens.push(new);
+        let made = SecretKind::Session.generate().expect("randomness");
+        tokens.push(NewToken::session(user, &made.digest));
     }
     let by = Principal::PendingSignIn {
         tokens_not_before: user.tokens_not_before,

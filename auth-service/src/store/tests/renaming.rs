@@ -9,7 +9,7 @@ use super::{
 use crate::{
     principal::Principal,
     store::{UserStore, WriteError},
-    tokens::TokenKind,
+    tokens::{TokenDetails, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;
@@ -25,7 +25,7 @@ pub(super) async fn a_renamed_user_keeps_good_sessions_and_keys_and_no_access_to
     let ann = insert(store, "ann", Role::AUTHOR).await;
     session(store, &ann, "good").await;
     let mut ended = new(TokenKind::Session, &ann, "ended");
-    ended.stored.not_before = Some(ann.tokens_not_before + 1);
+    ended.session_mut().not_before = ann.tokens_not_before + 1;
     let added = insert_token(store, Principal::Operator, ended);
     added.await.expect("inserted");
     add(store, TokenKind::ApiKey, &ann, "key").await;
@@ -141,7 +141,10 @@ pub(super) async fn keys_that_a_renamed_admin_made_have_the_new_name(store: &dyn
     ] {
         let mut key = new(TokenKind::ApiKey, &bob, digest);
         key.stored.created_at = created_at;
-        key.stored.created_by = Some(by.to_owned());
+        key.stored.details = TokenDetails::ApiKey {
+            role: None,
+            created_by: Some(by.to_owned()),
+        };
         let added = insert_token(store, Principal::Operator, key);
         added.await.expect("inserted");
     }
@@ -151,7 +154,7 @@ pub(super) async fn keys_that_a_renamed_admin_made_have_the_new_name(store: &dyn
         .expect("read")
         .value
         .into_iter()
-        .filter_map(|key| key.created_by)
+        .filter_map(|key| key.created_by().map(str::to_owned))
         .collect();
     assert_eq!(made_by, ["eve", "ann", "carl"]);
 }

@@ -10,13 +10,13 @@ use super::{
     get, hash, insert,
 };
 use crate::{
-    change::{Change, NewPasswordLink, NewUser},
+    change::{Change, NewUser},
     principal::Principal,
-    store::{CodeLimit, CodePurpose, OneTimeCodeUse, PASSWORD_LINK_SECONDS, UserStore, WriteError},
-    tokens::{NewToken, TokenKind},
+    store::{CodeLimit, CodePurpose, OneTimeCodeUse, UserStore, WriteError},
+    tokens::{NewPasswordLink, NewToken, TokenKind},
     user::User,
 };
-use rolegate_proto::{Role, limits::SESSION_PREFIX};
+use rolegate_proto::Role;
 use tokio::join;
 
 async fn link(store: &dyn UserStore, user: &User, digest: &str) {
@@ -48,7 +48,7 @@ pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &
     let first = store.password_link("first").await.expect("read");
     let expires_at = first.value.expect("a link").expires_at;
     assert!(
-        (now..now + 9).contains(&(expires_at - PASSWORD_LINK_SECONDS)),
+        (now..now + 9).contains(&(expires_at - 86_400)),
         "{expires_at}"
     );
     link(store, &ann, "second").await;
@@ -127,10 +127,7 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn User
     make(as_admin(&ann)).await.expect("made");
     let new = |username: &str, digest: &str, end| NewUser {
         password_hash: "!".into(),
-        link: Some(NewPasswordLink {
-            digest: digest.to_owned(),
-            expires_at: end,
-        }),
+        link: Some(NewPasswordLink::with_digest(digest, end)),
         ..new_user(username, Role::USER)
     };
     let created = create(store, as_admin(&ann), new("cid", "new", now + 60)).await;
@@ -198,7 +195,7 @@ pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn U
             .is_empty(),
         "none is on"
     );
-    let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
+    let session = NewToken::session(&ann, "session");
     let session = insert_token(store, as_owner(&ann), session)
         .await
         .expect("made");
@@ -243,11 +240,9 @@ pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn U
 /// Inserts the two sessions of one sign-in, and returns their ids.
 async fn insert_pair(store: &dyn UserStore, user: &User) -> Vec<i64> {
     let mut tokens = Vec::new();
-    for _ in 0..2 {
-        let mut new = NewToken::generate(SESSION_PREFIX, user.id, String::new(), 0).expect("made");
-        new.stored.not_before = Some(user.tokens_not_before);
-        new.stored.expires_at = Some(i64::MAX.unsigned_abs());
-        new.stored.pair_id = Some(7);
+    for digest in ["console", "application"] {
+        let mut new = NewToken::session(user, digest);
+        new.session_mut().pair_id = Some(7);
         tokens.push(new);
     }
     let made = insert_tokens(store, as_owner(user), tokens).await;
@@ -260,7 +255,7 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
 ) {
     let ann = insert(store, "ann", Role::USER).await;
     let own = insert_pair(store, &ann).await;
-    let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("made");
+    let session = NewToken::session(&ann, "other");
     let other = insert_token(store, as_owner(&ann), session)
         .await
         .expect("made");
@@ -280,7 +275,8 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
     let ids: Vec<i64> = left.iter().map(|session| session.id).collect();
     assert_eq!(ids, own, "and not {}", other.id);
     for session in left {
-        assert_eq!(session.not_before, Some(on.tokens_not_before));
+        let not_before = session.session().map(|details| details.not_before);
+        assert_eq!(not_before, Some(on.tokens_not_before));
     }
 
     // After a slow write, the caller may revoke the tokens once more, whether or not the session has ended meanwhile.

@@ -12,32 +12,30 @@ use crate::{
     change::{SessionEnd, TokenSelection},
     principal::Principal,
     store::{UserStore, WriteError, additions::MAX_ADDITIONS},
-    tokens::{NewToken, OpaqueToken, TokenBearer, TokenKind},
+    tokens::{
+        NewToken, OpaqueToken, SessionDetails, TokenBearer, TokenBounds, TokenDetails, TokenKind,
+    },
     user::User,
 };
-use rolegate_proto::{
-    Role,
-    limits::{API_KEY_PREFIX, SESSION_PREFIX},
-};
+use rolegate_proto::Role;
 
 const ALL: TokenSelection = TokenSelection::All;
 pub(super) const END: u64 = 1_000_000;
 
 pub(super) fn new(kind: TokenKind, user: &User, digest: &str) -> NewToken {
-    let prefix = if kind == TokenKind::ApiKey {
-        API_KEY_PREFIX
-    } else {
-        SESSION_PREFIX
+    let mut new = match kind {
+        TokenKind::ApiKey => NewToken::key(user.id, digest),
+        TokenKind::Session => NewToken::session(user, digest),
     };
-    let mut new = NewToken::generate(prefix, user.id, String::new(), 7).expect("randomness");
     new.stored.prefix = "rgx_abcd".to_owned();
-    if kind == TokenKind::Session {
-        new.stored.expires_at = Some(END);
-        new.stored.not_before = Some(user.tokens_not_before);
-    }
-    NewToken {
-        digest: digest.to_owned(),
-        ..new
+    new.stored.expires_at = new.stored.expires_at.map(|_| END);
+    new
+}
+
+fn bounds_of(user: &User) -> TokenBounds {
+    TokenBounds::Session {
+        not_before: user.tokens_not_before,
+        cookie_only: false,
     }
 }
 
@@ -82,13 +80,16 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     store: &dyn UserStore,
 ) {
     let ann = insert(store, "ann", Role::ADMIN).await;
-    let client_address = Some("2001:db8::1".to_owned());
-    let user_agent = Some("Mozilla/5.0 é".to_owned());
     let mut laptop = new(TokenKind::Session, &ann, "one");
-    (laptop.stored.name, laptop.stored.not_before) = ("laptop".to_owned(), Some(5));
-    laptop.stored.client_address = client_address.clone();
-    laptop.stored.user_agent = user_agent.clone();
-    (laptop.stored.cookie_only, laptop.stored.pair_id) = (true, Some(i64::MAX));
+    laptop.stored.name = "laptop".to_owned();
+    let details = TokenDetails::Session(SessionDetails {
+        not_before: 5,
+        client_address: Some("2001:db8::1".to_owned()),
+        user_agent: Some("Mozilla/5.0 é".to_owned()),
+        cookie_only: true,
+        pair_id: Some(i64::MAX),
+    });
+    laptop.stored.details = details.clone();
     let one = insert_token(store, Principal::Operator, laptop)
         .await
         .expect("inserted");
@@ -97,16 +98,10 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
         user_id: ann.id,
         name: "laptop".to_owned(),
         prefix: "rgx_abcd".to_owned(),
-        role: None,
         created_at: 7,
         expires_at: Some(END),
         last_used_at: None,
-        not_before: Some(5),
-        client_address,
-        user_agent,
-        created_by: None,
-        cookie_only: true,
-        pair_id: Some(i64::MAX),
+        details,
     };
     assert_eq!((&one, one.kind()), (&expected, TokenKind::Session));
     let key = add(store, TokenKind::ApiKey, &ann, "two").await;
@@ -116,14 +111,17 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
         (found.kind(), found.token_id, &found.user),
         (TokenKind::Session, one.id, &ann)
     );
+    let bounds = TokenBounds::Session {
+        not_before: 5,
+        cookie_only: true,
+    };
     assert_eq!(
-        (found.not_before, found.expires_at, found.last_used_at),
-        (Some(5), Some(END), 7)
+        (found.bounds, found.expires_at, found.last_used_at),
+        (bounds, Some(END), 7)
     );
-    assert!(found.cookie_only);
     let found = find(store, "two").await.expect("a key");
     assert_eq!((found.kind(), found.token_id), (TokenKind::ApiKey, key.id));
-    assert!(!found.cookie_only);
+    assert_eq!(found.bounds, TokenBounds::ApiKey { role: None });
     let listed = store
         .tokens_of_user(TokenKind::Session, ann.id)
         .await
@@ -273,11 +271,7 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
             .expect("set");
         assert_eq!(sessions(store, &ann).await, [own]);
         let kept = find(store, "own").await.expect("kept");
-        assert_eq!(
-            kept.not_before,
-            Some(ann.tokens_not_before),
-            "it follows its user"
-        );
+        assert_eq!(kept.bounds, bounds_of(&ann), "it follows its user");
         assert!(kept.is_active_at(8));
         // The other session has ended, so every write with it is refused.
         let ended = as_owner_in(other, &ann);
@@ -401,7 +395,7 @@ pub(super) async fn sessions_are_restricted_to_cookies_and_keys_are_not(store: &
         ("other", false),
     ] {
         let found = find(store, digest).await.expect("kept");
-        assert_eq!(found.cookie_only, cookie_only, "{digest}");
+        assert_eq!(found.is_cookie_only(), cookie_only, "{digest}");
     }
 }
 
@@ -409,8 +403,8 @@ pub(super) async fn sessions_are_restricted_to_cookies_and_keys_are_not(store: &
 fn pair(user: &User, name: &str, pair_id: i64) -> Vec<NewToken> {
     let session = |suffix: &str, cookie_only| {
         let mut session = new(TokenKind::Session, user, &format!("{name} {suffix}"));
-        session.stored.cookie_only = cookie_only;
-        session.stored.pair_id = Some(pair_id);
+        session.session_mut().cookie_only = cookie_only;
+        session.session_mut().pair_id = Some(pair_id);
         session
     };
     vec![session("console", false), session("application", true)]
@@ -423,7 +417,9 @@ async fn add_pair(store: &dyn UserStore, user: &User, name: &str, pair_id: i64) 
     let [console, application] = &inserted[..] else {
         panic!("two sessions: {inserted:?}");
     };
-    assert!(!console.cookie_only && application.cookie_only);
+    let is_cookie_only = |token: &OpaqueToken| token.session().map(|details| details.cookie_only);
+    assert_eq!(is_cookie_only(console), Some(false));
+    assert_eq!(is_cookie_only(application), Some(true));
     [console.id, application.id]
 }
 
@@ -490,7 +486,7 @@ pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store
     assert_eq!(sessions(store, &ann).await, own);
     for digest in ["own console", "own application"] {
         let kept = find(store, digest).await.expect("kept");
-        assert_eq!(kept.not_before, Some(ann.tokens_not_before), "{digest}");
+        assert!(kept.is_active_at(8), "{digest}");
     }
     // One session of the pair may have expired. A sign-out with either session ends both, and no other session.
     let end = async |digest: &str, extent| end_sessions(store, &[digest], extent).await.len();

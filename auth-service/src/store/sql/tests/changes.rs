@@ -1,7 +1,7 @@
 //! Makes changes in a store. Unless a function says otherwise, the operator makes them, and they must succeed.
 
 use crate::{
-    actor::Actor,
+    actor::{Actor, PresentedCredential},
     audit::Requested,
     change::{Change, NewUser, TokenChange},
     principal::Principal,
@@ -48,7 +48,7 @@ pub(super) async fn insert_token_by(
     by: Principal,
     new: NewToken,
 ) -> Result<OpaqueToken, WriteError> {
-    let request = Arc::new(Requested::new(by, TokenChange::Create(vec![new])));
+    let request = Arc::new(Requested::new(by, TokenChange::create(vec![new])));
     let mut inserted = store.change_tokens(request).await?;
     Ok(inserted.remove(0))
 }
@@ -64,7 +64,7 @@ fn owner(user: &User) -> Principal {
     Principal::Owner(Actor {
         user: user.clone(),
         ineffective_role: None,
-        token: None,
+        presented: PresentedCredential::AccessToken,
         expires_at: None,
         at: 0,
     })

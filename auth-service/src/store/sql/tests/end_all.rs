@@ -5,21 +5,18 @@ use super::changes::{
 };
 use crate::{
     audit::{AuditRow, BulkChange, EndedCredentials, Requested},
-    change::{Change, NewPasswordLink},
+    change::Change,
     principal::Principal,
     store::{
         ApiKeys, AuditFilter, FileClock, HighWaterMarks, OperatorDatabase, Seal, StoreError,
         UserStore, open_beside, seal::REVISION_GAP,
     },
-    tokens::{NewToken, TokenKind},
+    tokens::{NewPasswordLink, NewToken, TokenKind},
     user::{User, UserRecord},
 };
 use async_trait::async_trait;
 use rolegate_program::failure::Failure;
-use rolegate_proto::{
-    Role,
-    limits::{API_KEY_PREFIX, SESSION_PREFIX},
-};
+use rolegate_proto::Role;
 use rolegate_sql_store::{DatabaseUrl, Store, StoreStatus};
 use std::sync::Arc;
 
@@ -70,16 +67,10 @@ impl Opened {
     }
 
     pub(super) async fn add_token(&self, user: &User, kind: TokenKind, digest: &str) -> i64 {
-        let prefix = match kind {
-            TokenKind::ApiKey => API_KEY_PREFIX,
-            TokenKind::Session => SESSION_PREFIX,
+        let new = match kind {
+            TokenKind::ApiKey => NewToken::key(user.id, digest),
+            TokenKind::Session => NewToken::session(user, digest),
         };
-        let mut new = NewToken::generate(prefix, user.id, String::new(), 7).expect("randomness");
-        new.digest = digest.to_owned();
-        if kind == TokenKind::Session {
-            new.stored.not_before = Some(user.tokens_not_before);
-            new.stored.expires_at = Some(u64::MAX >> 1);
-        }
         insert_token(&*self.store, new).await
     }
 
@@ -137,10 +128,7 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
     opened.add_token(bob, TokenKind::Session, "other").await;
     let create_link = Change::CreatePasswordLink {
         user_id: ann.id,
-        link: NewPasswordLink {
-            digest: "link".to_owned(),
-            expires_at: u64::MAX >> 1,
-        },
+        link: NewPasswordLink::with_digest("link", u64::MAX >> 1),
     };
     change(&**store, create_link).await;
     let last = opened.seal().await;

@@ -10,10 +10,9 @@ use crate::{
     former_username::FormerUsername,
     principal::Principal,
     store::operator_database::Erasure,
-    tokens::{NewToken, TokenKind},
+    tokens::{NewToken, TokenDetails, TokenKind},
     user::User,
 };
-use rolegate_proto::limits::API_KEY_PREFIX;
 use serde_json::json;
 
 postgres_cluster::conformance_tests! {
@@ -259,10 +258,11 @@ async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opene
     let ann = opened.insert("ann").await;
     let bob = opened.insert("bob").await;
     for (digest, made_by) in [("one", Some("ann")), ("two", Some("carl")), ("three", None)] {
-        let mut new =
-            NewToken::generate(API_KEY_PREFIX, bob.id, String::new(), 7).expect("randomness");
-        new.digest = digest.to_owned();
-        new.stored.created_by = made_by.map(str::to_owned);
+        let mut new = NewToken::key(bob.id, digest);
+        new.stored.details = TokenDetails::ApiKey {
+            role: None,
+            created_by: made_by.map(str::to_owned),
+        };
         insert_token(&*opened.store, new).await;
     }
     let erase = async || {
@@ -278,7 +278,7 @@ async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opene
         .expect("read")
         .value
         .into_iter()
-        .map(|key| key.created_by)
+        .map(|key| key.created_by().map(str::to_owned))
         .collect();
     assert_eq!(made_by, [None, Some("carl".to_owned()), None]);
 }

@@ -10,7 +10,6 @@ use crate::{
     tokens::{NewToken, TokenKind},
     user::User,
 };
-use rolegate_proto::limits::SESSION_PREFIX;
 use rolegate_sql_store::Timed;
 
 postgres_cluster::conformance_tests! {
@@ -62,7 +61,7 @@ async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(
     let rest = "UPDATE pending_sign_in SET expires_at = expires_at - 60 RETURNING expires_at";
     wait(opened, rest).await;
     assert!(!is_good(opened).await);
-    let session = NewToken::generate(SESSION_PREFIX, ann.id, String::new(), 0).expect("randomness");
+    let session = NewToken::session(&ann, "session");
     let by = Principal::PendingSignIn {
         tokens_not_before: ann.tokens_not_before,
         digest: "one".to_owned(),

@@ -7,7 +7,7 @@
 mod calls;
 
 use super::super::{SqlStore, TABLES, usage_writer::Process};
-use crate::{store::UsageKind, tokens::NewToken};
+use crate::store::UsageKind;
 use parking_lot::Mutex;
 use rolegate_sql_store::{DatabaseUrl, FileClock, Statement};
 use std::{
@@ -150,12 +150,11 @@ impl TestStore {
         self.state.lock().revokes_before_token = true;
     }
 
-    /// Revokes the tokens of the user of these new tokens, if the test wants it.
-    fn revoke_before(&self, tokens: &[NewToken]) {
-        let revokes = mem::take(&mut self.state.lock().revokes_before_token);
-        if let Some(token) = tokens.first().filter(|_| revokes) {
+    /// Revokes the tokens of a user who gets new tokens, if the test wants it.
+    fn revoke_before_token(&self, user_id: i64) {
+        if mem::take(&mut self.state.lock().revokes_before_token) {
             let now = self.state.lock().now;
-            self.set_tokens_not_before(token.stored.user_id, now + 1);
+            self.set_tokens_not_before(user_id, now + 1);
         }
     }
 

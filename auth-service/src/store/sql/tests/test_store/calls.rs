@@ -6,11 +6,11 @@ use crate::{
     change::{Change, TokenChange},
     store::{
         AuditFilter, AuditStore, CheckedChange, CheckedRow, CodeLimit, CodePurpose, OneTimeCodeUse,
-        RoleUsage, Seal, Snapshot, StoreError, StoredPasswordLink, StoredSecondFactor, TokenStore,
-        UsageKind, UsagePause, UserFilter, UserStore, WriteError, seal::SealRange,
+        RoleUsage, Seal, Snapshot, StoreError, StoredSecondFactor, TokenStore, UsageKind,
+        UsagePause, UserFilter, UserStore, WriteError, seal::SealRange,
         second_factor::SecondFactorStore,
     },
-    tokens::{OpaqueToken, TokenBearer, TokenKind},
+    tokens::{OpaqueToken, StoredPasswordLink, TokenBearer, TokenKind},
     user::{Credentials, ListedUser, User},
 };
 use async_trait::async_trait;
@@ -105,6 +105,9 @@ calls!(UserStore {
 calls!(TokenStore {
     call_timed tokens_by_digest(digests: &[String]) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
     call_timed tokens_of_user(kind: TokenKind, user: i64) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
+    call insert_pending_sign_in(user: &Timed<User>, digest: String) -> Result<(), WriteError>;
+    call_timed pending_sign_in(digest: &str) -> Result<Timed<Option<User>>, StoreError>;
+    call_timed password_link(digest: &str) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
     call usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
 }
     async fn change_tokens(
@@ -112,7 +115,7 @@ calls!(TokenStore {
         request: Arc<Requested<TokenChange>>,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         match &request.change {
-            TokenChange::Create(tokens) => self.revoke_before(tokens),
+            TokenChange::Create { user_id, .. } => self.revoke_before_token(*user_id),
             TokenChange::EndSessions { .. } => self.require_writable()?,
             TokenChange::Delete { .. } => {}
         }
@@ -191,9 +194,6 @@ calls!(AuditStore {
 );
 
 calls!(SecondFactorStore {
-    call insert_pending_sign_in(user: &Timed<User>, digest: String) -> Result<(), WriteError>;
-    call_timed pending_sign_in(digest: &str) -> Result<Timed<Option<User>>, StoreError>;
-    call_timed password_link(digest: &str) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
     call_timed second_factor(user: i64) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
     call use_one_time_code(
         user: i64, purpose: CodePurpose, code: OneTimeCodeUse
