@@ -1,13 +1,13 @@
 //! Implements `TokenStore`: API keys and sessions in an SQL database.
 //!
-//! `insertion` inserts tokens, `rows` decodes them, and `ending` ends or keeps the sessions of a user who is changed.
+//! `insertion` inserts tokens, `rows` decodes them, and `ending` ends tokens and keeps sessions.
 //! `password_links` and `pending_sign_ins` have the statements of the other tokens, and `revocation` moves the time
 //! before which tokens are not valid.
 //!
 //! The table is named `api_key`, because API keys came first. A session has `session_user_id` in place of `user_id`, so
 //! that replicas of the previous release do not mistake it for a key.
 
-mod ending;
+pub(super) mod ending;
 mod insertion;
 mod password_links;
 pub(super) mod pending_sign_ins;
@@ -15,16 +15,13 @@ pub(in crate::store) mod revocation;
 mod rows;
 
 use super::{
-    encoding::encode_seconds,
-    locked_writes::Guard,
-    sql_store::SqlStore,
-    usage_pauses::read_pauses,
-    user_rows::{SELECT_USERS, USER_COLUMNS},
+    encoding::encode_seconds, locked_writes::Guard, sql_store::SqlStore, usage_pauses::read_pauses,
+    user_rows::USER_COLUMNS,
 };
 use crate::{
     audit::Requested,
-    change::{SessionEnd, TokenChange, TokenSelection},
-    store::{StoreError, TokenStore, UsageKind, UsagePause, WriteError, locked_rows::AdminCount},
+    change::TokenChange,
+    store::{StoreError, TokenStore, UsageKind, UsagePause, WriteError},
     tokens::{
         MAX_PENDING_SIGN_INS, OpaqueToken, PENDING_SIGN_IN_SECONDS, StoredPasswordLink,
         TokenBearer, TokenKind,
@@ -35,16 +32,8 @@ use async_trait::async_trait;
 use insertion::NewTokens;
 use pending_sign_ins::push_from_pending_sign_in;
 use rolegate_sql_store::{FollowUp, Timed};
-use rows::{BEARERS, RETURNING_TOKEN, SELECT_TOKENS, last_use};
+use rows::{BEARERS, SELECT_TOKENS, owner_condition};
 use std::{ops::Range, sync::Arc};
-
-/// Returns the condition that selects the tokens of this kind that belong to the user `$1`.
-fn belong_to_user(kind: TokenKind) -> &'static str {
-    match kind {
-        TokenKind::ApiKey => "user_id = $1",
-        TokenKind::Session => "session_user_id = $1",
-    }
-}
 
 fn sort_by_id(mut tokens: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
     tokens.sort_unstable_by_key(|token| token.id);
@@ -111,7 +100,7 @@ impl TokenStore for SqlStore {
             .database
             .statement(SELECT_TOKENS)
             .push(" WHERE ")
-            .push(belong_to_user(kind))
+            .push(owner_condition(kind))
             .bind(user_id);
         Ok(self.database.read_timed(select).await?.map(sort_by_id))
     }
@@ -227,101 +216,6 @@ impl TokenStore for SqlStore {
 }
 
 impl SqlStore {
-    async fn delete_tokens(
-        &self,
-        request: &Arc<Requested<TokenChange>>,
-        kind: TokenKind,
-        user_id: i64,
-        selection: TokenSelection,
-    ) -> Result<Vec<OpaqueToken>, WriteError> {
-        let delete = self
-            .database
-            .statement("DELETE FROM api_key WHERE ")
-            .push(belong_to_user(kind))
-            .bind(user_id);
-        let delete = match selection {
-            TokenSelection::One(id) => delete
-                .push(
-                    " AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key
-                    WHERE id = $2 AND session_user_id = $1))",
-                )
-                .bind(id),
-            TokenSelection::All => delete,
-            TokenSelection::AllBut(id) => delete
-                .push(
-                    " AND id <> $2
-                    AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false)",
-                )
-                .bind(id),
-        };
-        let delete = delete.push(RETURNING_TOKEN);
-        let record = self.record_tokens(request, Vec::new());
-        let actor = request.by.admin_id();
-        let guard = match actor {
-            Some(_) => Guard::Admins(user_id, AdminCount::Kept),
-            // The user's row is locked first. So a change that the user has begun with one of these tokens either
-            // commits before the token is deleted, or fails.
-            None => Guard::User(user_id),
-        };
-        self.write_guarded(guard, actor, delete, record).await
-    }
-
-    async fn end_sessions_by_digest(
-        &self,
-        request: &Arc<Requested<TokenChange>>,
-        digests: &[String],
-        extent: SessionEnd,
-    ) -> Result<Vec<OpaqueToken>, WriteError> {
-        // The rows of the users are locked first. So a change that a user has begun with one of these sessions either
-        // commits before the session is deleted, or fails.
-        let lock = self
-            .database
-            .statement(SELECT_USERS)
-            .push(" WHERE id IN (SELECT session_user_id FROM api_key WHERE digest")
-            .push_any(digests)
-            .push(") ORDER BY id");
-        let mut delete = self
-            .database
-            .statement(
-                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND id IN (
-                    SELECT id FROM api_key WHERE digest",
-            )
-            .push_any(digests);
-        if extent == SessionEnd::WithPairs {
-            delete = delete
-                .push(
-                    " UNION SELECT pair.id FROM api_key AS one JOIN api_key AS pair
-                        ON pair.session_user_id = one.session_user_id AND pair.pair_id = one.pair_id
-                    WHERE one.digest",
-                )
-                .push_any(digests);
-        }
-        let delete = delete.push(")").push(RETURNING_TOKEN);
-        let record = self.record_tokens(request, Vec::new());
-        Ok(self.database.write_locked(lock, delete, record).await?)
-    }
-
-    /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside of the range.
-    async fn delete_sessions_not_used(
-        &self,
-        ids: &[i64],
-        active_range: Range<u64>,
-    ) -> Result<(), StoreError> {
-        let delete = self
-            .database
-            .statement(concat!(
-                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND ",
-                last_use!(),
-                " NOT BETWEEN $1 AND $2 AND id"
-            ))
-            .bind(encode_seconds(active_range.start))
-            // `BETWEEN` includes its end; the range does not.
-            .bind(encode_seconds(active_range.end) - 1)
-            .push_any(ids)
-            .push(" RETURNING id");
-        self.database.execute(delete).await.map(drop)
-    }
-
     /// Returns the ids in `ids` that no token has.
     async fn missing_tokens(&self, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
         let select = self

@@ -9,6 +9,7 @@ use crate::{
             encoding::encode_seconds,
             locked_writes::Guard,
             sql_store::SqlStore,
+            tokens::ending::push_session_exists,
             tokens::revocation::{GROW, LOWER, REVOKE, push_revocation_times},
             users::{HASH_PREFIX, SET_PASSWORD},
         },
@@ -51,7 +52,7 @@ impl SqlStore {
             .bind(expected_tokens_not_before.map(encode_seconds));
         let update = push_revocation_times(update)
             .push(" WHERE id = $1 AND ($2 IS NULL OR tokens_not_before = $2)");
-        Plan::new(Guard::Nothing, update).then(self.end_sessions(user_id, by.session_id()))
+        Plan::new(Guard::Nothing, update).then(self.end_other_sessions(user_id, by))
     }
 
     pub(super) fn set_password(&self, by: &Principal, user_id: i64, hash: &SecretString) -> Plan {
@@ -71,7 +72,7 @@ impl SqlStore {
             _ => Guard::Nothing,
         };
         Plan::new(guard, push_password_condition(update, by))
-            .then(self.end_sessions(user_id, by.session_id()))
+            .then(self.end_other_sessions(user_id, by))
             .then([self.end_link(user_id)])
     }
 
@@ -89,13 +90,7 @@ fn push_password_condition(update: Statement, by: &Principal) -> Statement {
             let update = update
                 .push(" AND tokens_not_before = ")
                 .push_bind(encode_seconds(actor.user.tokens_not_before));
-            match actor.session_id() {
-                Some(session_id) => update
-                    .push(" AND EXISTS (SELECT 1 FROM api_key WHERE api_key.id = ")
-                    .push_bind(session_id)
-                    .push(")"),
-                None => update,
-            }
+            push_session_exists(update, by)
         }
         Principal::Admin(actor) => update
             .push(r#" AND EXISTS (SELECT 1 FROM "user" WHERE role = 'admin' AND NOT disabled AND id = "#)

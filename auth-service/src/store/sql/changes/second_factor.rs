@@ -11,6 +11,7 @@ use crate::{
             encoding::encode_seconds,
             locked_writes::Guard,
             sql_store::SqlStore,
+            tokens::ending::push_session_exists,
             tokens::revocation::{GROW, push_revocation_times},
         },
     },
@@ -84,16 +85,13 @@ impl SqlStore {
             .statement(r#"UPDATE "user" SET second_factor = TRUE, password = 'otp:' || password, "#)
             .push(GROW)
             .bind(user_id)
-            .bind(by.expected_tokens_not_before().map(encode_seconds))
-            .bind(by.session_id());
+            .bind(by.expected_tokens_not_before().map(encode_seconds));
         // If the secret was replaced meanwhile, it differs from the one that the code was checked with.
         let update = push_revocation_times(set)
             .push(" WHERE id = $1")
-            .push(UNCHANGED)
-            .push(
-                " AND ($3 IS NULL OR EXISTS (SELECT 1 FROM api_key WHERE api_key.id = $3))
-            AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ",
-            )
+            .push(UNCHANGED);
+        let update = push_session_exists(update, by)
+            .push(" AND EXISTS (SELECT 1 FROM second_factor AS f WHERE user_id = $1 AND secret = ")
             .push_bind(secret)
             .push(")");
         let use_step = self
@@ -103,7 +101,7 @@ impl SqlStore {
             .bind(step);
         Plan::new(Guard::User(user_id), update)
             .then([use_step, self.count_addition(user_id)])
-            .then(self.end_sessions(user_id, by.session_id()))
+            .then(self.end_other_sessions(user_id, by))
     }
 
     pub(super) fn turn_off_second_factor(&self, user_id: i64) -> Plan {

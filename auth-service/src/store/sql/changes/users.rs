@@ -103,9 +103,7 @@ impl SqlStore {
         };
         let mut plan = Plan::new(Guard::Admins(user_id, admin_count), update);
         if ends_access {
-            plan = plan
-                .then(self.end_sessions(user_id, None))
-                .then([self.end_link(user_id)]);
+            plan = plan.then([self.end_sessions(user_id), self.end_link(user_id)]);
         }
         if let Some(rename) = rename {
             plan = plan.then([

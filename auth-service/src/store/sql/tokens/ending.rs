@@ -1,34 +1,166 @@
-//! Statements that end the sessions of a user or keep them valid, and that rename the creator of API keys. They run in
-//! the transaction that changes the user.
+//! Statements that end tokens and sessions, or keep sessions valid when the tokens of their user are revoked.
+//!
+//! Most of them run in the transaction that changes the user.
 
+use super::rows::{RETURNING_TOKEN, last_use, owner_condition};
 use crate::{
-    change::Rename,
-    store::sql::{encoding::encode_seconds, sql_store::SqlStore},
+    audit::Requested,
+    change::{Rename, SessionEnd, TokenChange, TokenSelection},
+    principal::Principal,
+    store::{
+        StoreError, WriteError,
+        locked_rows::AdminCount,
+        sql::{
+            encoding::encode_seconds, locked_writes::Guard, sql_store::SqlStore,
+            user_rows::SELECT_USERS,
+        },
+    },
+    tokens::{OpaqueToken, TokenKind},
 };
 use rolegate_sql_store::Statement;
+use std::{ops::Range, sync::Arc};
+
+/// Continues a condition that selects tokens: all but `$2` and the other session of its sign-in.
+const ALL_BUT: &str = " AND id <> $2
+    AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false)";
+
+/// Continues a condition: the session by which the principal acts, if there is one, has not ended.
+pub(in crate::store::sql) fn push_session_exists(
+    statement: Statement,
+    by: &Principal,
+) -> Statement {
+    let Some(session_id) = by.session_id() else {
+        return statement;
+    };
+    statement
+        .push(" AND EXISTS (SELECT 1 FROM api_key WHERE api_key.id = ")
+        .push_bind(session_id)
+        .push(")")
+}
 
 impl SqlStore {
-    /// Returns the statements that end the sessions of the user. The session `except` and the other session of its
-    /// sign-in stay valid, because they get the user's new `tokens_not_before`.
-    pub(in crate::store::sql) fn end_sessions(
+    /// Deletes the selected tokens of a user, and returns them.
+    pub(super) async fn delete_tokens(
+        &self,
+        request: &Arc<Requested<TokenChange>>,
+        kind: TokenKind,
+        user_id: i64,
+        selection: TokenSelection,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        let delete = self
+            .database
+            .statement("DELETE FROM api_key WHERE ")
+            .push(owner_condition(kind))
+            .bind(user_id);
+        let delete = match selection {
+            TokenSelection::One(id) => delete
+                .push(
+                    " AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key
+                    WHERE id = $2 AND session_user_id = $1))",
+                )
+                .bind(id),
+            TokenSelection::All => delete,
+            TokenSelection::AllBut(id) => delete.push(ALL_BUT).bind(id),
+        };
+        let delete = delete.push(RETURNING_TOKEN);
+        let record = self.record_tokens(request, Vec::new());
+        let actor = request.by.admin_id();
+        let guard = match actor {
+            Some(_) => Guard::Admins(user_id, AdminCount::Kept),
+            // The user's row is locked first. So a change that the user has begun with one of these tokens either
+            // commits before the token is deleted, or fails.
+            None => Guard::User(user_id),
+        };
+        self.write_guarded(guard, actor, delete, record).await
+    }
+
+    /// Deletes the sessions with these digests and, if `extent` says so, the other sessions of their sign-ins. Returns the
+    /// deleted sessions.
+    pub(super) async fn end_sessions_by_digest(
+        &self,
+        request: &Arc<Requested<TokenChange>>,
+        digests: &[String],
+        extent: SessionEnd,
+    ) -> Result<Vec<OpaqueToken>, WriteError> {
+        // The rows of the users are locked first. So a change that a user has begun with one of these sessions either
+        // commits before the session is deleted, or fails.
+        let lock = self
+            .database
+            .statement(SELECT_USERS)
+            .push(" WHERE id IN (SELECT session_user_id FROM api_key WHERE digest")
+            .push_any(digests)
+            .push(") ORDER BY id");
+        let mut delete = self
+            .database
+            .statement(
+                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND id IN (
+                    SELECT id FROM api_key WHERE digest",
+            )
+            .push_any(digests);
+        if extent == SessionEnd::WithPairs {
+            delete = delete
+                .push(
+                    " UNION SELECT pair.id FROM api_key AS one JOIN api_key AS pair
+                        ON pair.session_user_id = one.session_user_id AND pair.pair_id = one.pair_id
+                    WHERE one.digest",
+                )
+                .push_any(digests);
+        }
+        let delete = delete.push(")").push(RETURNING_TOKEN);
+        let record = self.record_tokens(request, Vec::new());
+        Ok(self.database.write_locked(lock, delete, record).await?)
+    }
+
+    /// Deletes the sessions with these ids whose last use, in Unix seconds, is outside of the range.
+    pub(super) async fn delete_sessions_not_used(
+        &self,
+        ids: &[i64],
+        active_range: Range<u64>,
+    ) -> Result<(), StoreError> {
+        let delete = self
+            .database
+            .statement(concat!(
+                "DELETE FROM api_key WHERE session_user_id IS NOT NULL AND ",
+                last_use!(),
+                " NOT BETWEEN $1 AND $2 AND id"
+            ))
+            .bind(encode_seconds(active_range.start))
+            // `BETWEEN` includes its end; the range does not.
+            .bind(encode_seconds(active_range.end) - 1)
+            .push_any(ids)
+            .push(" RETURNING id");
+        self.database.execute(delete).await.map(drop)
+    }
+
+    /// Returns the statement that ends all sessions of a user.
+    pub(in crate::store::sql) fn end_sessions(&self, user_id: i64) -> Statement {
+        self.database
+            .statement("DELETE FROM api_key WHERE session_user_id = $1")
+            .bind(user_id)
+    }
+
+    /// Returns the statements that end the sessions of a user, except for the session by which the principal acts and
+    /// the other session of its sign-in. These two stay valid, because they get the user's new `tokens_not_before`.
+    pub(in crate::store::sql) fn end_other_sessions(
         &self,
         user_id: i64,
-        except: Option<i64>,
+        by: &Principal,
     ) -> Vec<Statement> {
-        let statement = |sql| self.database.statement(sql).bind(user_id).bind(except);
-        let mut statements = vec![statement(
-            "DELETE FROM api_key WHERE session_user_id = $1 AND ($2 IS NULL
-            OR id <> $2 AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false))",
-        )];
-        if except.is_some() {
-            statements.push(statement(
+        let end = self.end_sessions(user_id);
+        let Some(session_id) = by.session_id() else {
+            return vec![end];
+        };
+        let keep = self
+            .database
+            .statement(
                 r#"UPDATE api_key
             SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
             WHERE session_user_id = $1
                 AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#,
-            ));
-        }
-        statements
+            )
+            .bind(user_id)
+            .bind(session_id);
+        vec![end.push(ALL_BUT).bind(session_id), keep]
     }
 
     /// Returns the statement that keeps the valid sessions of a renamed user, by changing their `not_before` from

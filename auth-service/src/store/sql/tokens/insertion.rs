@@ -1,6 +1,9 @@
 //! Inserts opaque tokens, if the condition of the principal holds and the limits allow them.
 
-use super::rows::{RETURNING_TOKEN, last_use};
+use super::{
+    ending::push_session_exists,
+    rows::{RETURNING_TOKEN, last_use},
+};
 use crate::{
     audit::Requested,
     change::TokenChange,
@@ -130,12 +133,7 @@ impl SqlStore {
             .push_bind(key_user_id)
             .push(") < ")
             .push_bind(encode_count(MAX_API_KEYS));
-        if let Some(session_id) = by.session_id() {
-            insert = insert
-                .push(" AND EXISTS (SELECT 1 FROM api_key WHERE id = ")
-                .push_bind(session_id)
-                .push(")");
-        }
+        insert = push_session_exists(insert, by);
         if let Principal::PendingSignIn { digest, .. } = by {
             insert = push_from_pending_sign_in(insert.push(" AND EXISTS (SELECT 1"), digest)
                 .push(" AND id = ")

@@ -3,6 +3,7 @@
 use crate::{
     tokens::{
         OpaqueToken, SessionDetails, StoredPasswordLink, TokenBearer, TokenBounds, TokenDetails,
+        TokenKind,
     },
     user::User,
 };
@@ -25,6 +26,14 @@ macro_rules! last_use {
     };
 }
 pub(super) use last_use;
+
+/// Returns the condition that selects the tokens of this kind that belong to the user `$1`.
+pub(super) fn owner_condition(kind: TokenKind) -> &'static str {
+    match kind {
+        TokenKind::ApiKey => "user_id = $1",
+        TokenKind::Session => "session_user_id = $1",
+    }
+}
 
 pub(super) const SELECT_TOKENS: &str = concat!("SELECT ", token_columns!(), " FROM api_key");
 /// Ends a statement that writes tokens, so that it returns them.
