@@ -8,6 +8,7 @@ mod record_pages;
 mod retention;
 mod sealing;
 pub(crate) mod test_store;
+mod token_rows;
 mod usage_pauses;
 
 use super::{TABLES, open, open_beside};
