@@ -14,6 +14,7 @@ use crate::{
                 pending_rows::insert_pending,
                 sealed_batch::{SealedBatch, push_returning_taken},
             },
+            tokens::ending::{END_ALL_OTHER_TOKENS, END_ALL_SESSIONS},
             tokens::revocation::{REVOKE, push_revocation_times},
         },
     },
@@ -164,21 +165,16 @@ async fn end_credentials(
     transaction: &mut LongTransaction,
     api_keys: ApiKeys,
 ) -> Result<(), StoreError> {
-    let statements = [
-        transaction
-            .statement("DELETE FROM api_key WHERE session_user_id IS NOT NULL OR $1")
-            .bind(api_keys == ApiKeys::Delete),
-        transaction.statement("DELETE FROM password_link"),
-        transaction.statement("DELETE FROM pending_sign_in"),
-        transaction
-            .statement("DELETE FROM recovery_code")
-            .push(UNFINISHED),
-        transaction
-            .statement("DELETE FROM second_factor")
-            .push(UNFINISHED),
-    ];
-    for statement in statements {
-        transaction.execute(statement).await?;
+    let end_sessions = transaction
+        .statement(END_ALL_SESSIONS)
+        .bind(api_keys == ApiKeys::Delete);
+    transaction.execute(end_sessions).await?;
+    for end in END_ALL_OTHER_TOKENS {
+        transaction.execute(transaction.statement(end)).await?;
+    }
+    for delete in ["DELETE FROM recovery_code", "DELETE FROM second_factor"] {
+        let delete = transaction.statement(delete).push(UNFINISHED);
+        transaction.execute(delete).await?;
     }
     revoke_tokens(transaction).await
 }

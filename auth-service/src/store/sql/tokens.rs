@@ -7,7 +7,7 @@
 //! The table is named `api_key`, because API keys came first. A session has `session_user_id` in place of `user_id`, so
 //! that replicas of the previous release do not mistake it for a key.
 
-pub(super) mod ending;
+pub(in crate::store) mod ending;
 mod insertion;
 mod password_links;
 pub(super) mod pending_sign_ins;

@@ -20,6 +20,13 @@ use crate::{
 use rolegate_sql_store::Statement;
 use std::{ops::Range, sync::Arc};
 
+/// Ends the sessions of all users, and also their API keys if `$1` is true.
+pub(in crate::store) const END_ALL_SESSIONS: &str =
+    "DELETE FROM api_key WHERE session_user_id IS NOT NULL OR $1";
+/// End what else gives access to the accounts of all users: password links and pending sign-ins.
+pub(in crate::store) const END_ALL_OTHER_TOKENS: [&str; 2] =
+    ["DELETE FROM password_link", "DELETE FROM pending_sign_in"];
+
 /// Continues a condition that selects tokens: all but `$2` and the other session of its sign-in.
 const ALL_BUT: &str = " AND id <> $2
     AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false)";
