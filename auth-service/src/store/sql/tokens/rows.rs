@@ -7,7 +7,6 @@ use crate::{
     },
     user::User,
 };
-use rolegate_proto::Role;
 use rolegate_sql_store::{Row, TableRow};
 use sqlx::Error;
 
@@ -41,22 +40,21 @@ pub(super) const RETURNING_TOKEN: &str = concat!(" RETURNING ", token_columns!()
 
 impl TableRow for OpaqueToken {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
-        let role = decode_role(row.get("role")?)?;
-        let details = match row.optional_seconds("not_before")? {
-            None => TokenDetails::ApiKey {
+        let details = match decode_bounds(row, "role")? {
+            TokenBounds::ApiKey { role } => TokenDetails::ApiKey {
                 role,
                 created_by: row.get("created_by")?,
             },
-            Some(not_before) => {
-                refuse_role_of_session(role)?;
-                TokenDetails::Session(SessionDetails {
-                    not_before,
-                    client_address: row.get("client_address")?,
-                    user_agent: row.get("user_agent")?,
-                    cookie_only: row.get("cookie_only")?,
-                    pair_id: row.get("pair_id")?,
-                })
-            }
+            TokenBounds::Session {
+                not_before,
+                cookie_only,
+            } => TokenDetails::Session(SessionDetails {
+                not_before,
+                client_address: row.get("client_address")?,
+                user_agent: row.get("user_agent")?,
+                cookie_only,
+                pair_id: row.get("pair_id")?,
+            }),
         };
         Ok(Self {
             id: row.get("id")?,
@@ -85,43 +83,35 @@ pub(super) const BEARERS: &str = concat!(
 
 impl TableRow for TokenBearer {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
-        let role = decode_role(row.get("token_role")?)?;
-        let bounds = match row.optional_seconds("not_before")? {
-            None => TokenBounds::ApiKey { role },
-            Some(not_before) => {
-                refuse_role_of_session(role)?;
-                TokenBounds::Session {
-                    not_before,
-                    cookie_only: row.get("cookie_only")?,
-                }
-            }
-        };
         Ok(Self {
             digest: row.get("digest")?,
             token_id: row.get("token_id")?,
             expires_at: row.optional_seconds("expires_at")?,
             last_used_at: row.seconds("used_at")?,
-            bounds,
+            bounds: decode_bounds(row, "token_role")?,
             user: User::from_row(row)?,
         })
     }
 }
 
-/// Decodes the highest role that a token grants. A role that cannot be read is an error, because a key without a role
-/// grants the full role of its user.
-fn decode_role(stored: Option<String>) -> sqlx::Result<Option<Role>> {
-    stored
+/// Decodes the bounds of a token, whose role is in the column `role`.
+///
+/// A role that cannot be read is an error, because a key without a role grants the full role of its user. So is a role
+/// of a session: none is stored with one, and without it, the session would grant more than the row says.
+fn decode_bounds(row: Row<'_>, role: &str) -> sqlx::Result<TokenBounds> {
+    let role: Option<String> = row.get(role)?;
+    let role = role
         .map(|role| role.parse())
         .transpose()
-        .map_err(|error| Error::Decode(Box::new(error)))
-}
-
-/// Fails if a session has a role. No session is stored with one, and ignoring it would grant more than the row says.
-fn refuse_role_of_session(role: Option<Role>) -> sqlx::Result<()> {
-    if role.is_some() {
-        return Err(Error::Decode("a session has a role".into()));
+        .map_err(|error| Error::Decode(Box::new(error)))?;
+    match row.optional_seconds("not_before")? {
+        None => Ok(TokenBounds::ApiKey { role }),
+        Some(_) if role.is_some() => Err(Error::Decode("a session has a role".into())),
+        Some(not_before) => Ok(TokenBounds::Session {
+            not_before,
+            cookie_only: row.get("cookie_only")?,
+        }),
     }
-    Ok(())
 }
 
 impl TableRow for StoredPasswordLink {
