@@ -62,15 +62,15 @@ pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
 }
 
 fn verify(headers: &HeaderMap) -> Result<(), MalformedHead> {
-    match at_most_once(headers, &CONTENT_TYPE) {
-        Ok(Some(content_type)) if is_grpc(content_type) => {}
+    match at_most_once(headers, &CONTENT_TYPE, MalformedHead::ContentType)? {
+        Some(content_type) if is_grpc(content_type) => {}
         _ => return Err(MalformedHead::ContentType),
     }
     let mut codings = headers.get_all(CONTENT_ENCODING).iter();
     if !codings.all(|coding| coding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return Err(MalformedHead::ContentEncoding);
     }
-    at_most_once(headers, &GRPC_ENCODING).map_err(|_repeated| MalformedHead::GrpcEncoding)?;
+    at_most_once(headers, &GRPC_ENCODING, MalformedHead::GrpcEncoding)?;
     timeout(headers)?;
     Ok(())
 }
@@ -88,13 +88,9 @@ fn is_grpc(value: &HeaderValue) -> bool {
 /// Returns the time that the caller waits, which is `grpc-timeout`, or `None` without this header. Fails if the
 /// header is malformed or given twice.
 pub fn timeout(headers: &HeaderMap) -> Result<Option<Duration>, MalformedHead> {
-    match at_most_once(headers, &GRPC_TIMEOUT) {
-        Err(_repeated) => Err(MalformedHead::GrpcTimeout),
-        Ok(None) => Ok(None),
-        Ok(Some(value)) => parse_timeout(value)
-            .map(Some)
-            .ok_or(MalformedHead::GrpcTimeout),
-    }
+    at_most_once(headers, &GRPC_TIMEOUT, MalformedHead::GrpcTimeout)?
+        .map(|value| parse_timeout(value).ok_or(MalformedHead::GrpcTimeout))
+        .transpose()
 }
 
 fn parse_timeout(value: &HeaderValue) -> Option<Duration> {
@@ -117,17 +113,16 @@ fn parse_timeout(value: &HeaderValue) -> Option<Duration> {
     })
 }
 
-/// The error of a header that is given more than once.
-struct RepeatedHeader;
-
+/// Returns the value of a header, or `None` without this header. Fails with `error` if it is given more than once.
 fn at_most_once<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
-) -> Result<Option<&'a HeaderValue>, RepeatedHeader> {
+    error: MalformedHead,
+) -> Result<Option<&'a HeaderValue>, MalformedHead> {
     let mut values = headers.get_all(name).iter();
     let first = values.next();
     match values.next() {
-        Some(_) => Err(RepeatedHeader),
+        Some(_) => Err(error),
         None => Ok(first),
     }
 }
