@@ -86,22 +86,14 @@ impl BalancedChannel {
     }
 
     fn discover(service: ServiceInfo, discovery: Arc<dyn Discover>) -> Self {
-        Self::spawn(discovery.origin(), |set| {
-            dns_watcher::watch(service, discovery, set)
-        })
-    }
-
-    /// Runs `watch`, which keeps the set of replicas current, until the last clone of the channel is dropped.
-    fn spawn<F>(origin: Uri, watch: impl FnOnce(Arc<ReplicaSet>) -> F) -> Self
-    where
-        F: Future<Output = ()> + Send + 'static,
-    {
         let set = Arc::<ReplicaSet>::default();
+        let origin = discovery.origin();
+        let watcher = dns_watcher::watch(service, discovery, Arc::clone(&set));
         let shared = Shared {
-            _watcher: JoinSet::from_iter([watch(Arc::clone(&set))]),
             picker: Picker::new(set),
             hedging: HedgePolicy::default(),
             origin,
+            _watcher: JoinSet::from_iter([watcher]),
         };
         Self {
             shared: Arc::new(shared),

@@ -3,12 +3,13 @@ mod fake_replica;
 mod frozen_replica;
 mod silent_resolver;
 
-use super::BalancedChannel;
+use super::{BalancedChannel, Shared};
 use crate::{
     connection::Stream,
     discovery::{Discover, ServiceInfo},
     dns_watcher::{RESOLVE_INTERVAL, RESOLVE_TIMEOUT},
-    picker::RECHECK_TIMEOUT,
+    hedge::HedgePolicy,
+    picker::{Picker, RECHECK_TIMEOUT},
     replica_monitor::HEALTH_TIMEOUT,
     replica_set::{Replica, ReplicaEntry, ReplicaSet},
 };
@@ -31,8 +32,8 @@ use std::{
 };
 use tokio::{
     io::DuplexStream,
-    sync::{Semaphore, oneshot},
-    task::yield_now,
+    sync::Semaphore,
+    task::{JoinSet, yield_now},
     time::{sleep, timeout},
 };
 use tonic::Code;
@@ -58,14 +59,19 @@ fn address(last: u8) -> SocketAddr {
 }
 
 /// Creates a channel whose replicas the test sets.
-async fn manual_channel() -> (BalancedChannel, Arc<ReplicaSet>) {
-    let (sender, set) = oneshot::channel();
-    let origin = Uri::from_static("http://auth-service");
-    let channel = BalancedChannel::spawn(origin, async move |set| {
-        let _ = sender.send(set);
-        std::future::pending::<()>().await;
-    });
-    (channel, set.await.expect("sent"))
+fn manual_channel() -> (BalancedChannel, Arc<ReplicaSet>) {
+    let set = Arc::<ReplicaSet>::default();
+    let shared = Shared {
+        picker: Picker::new(Arc::clone(&set)),
+        hedging: HedgePolicy::default(),
+        origin: Uri::from_static("http://auth-service"),
+        _watcher: JoinSet::new(),
+    };
+    let channel = BalancedChannel {
+        shared: Arc::new(shared),
+        affinity: None,
+    };
+    (channel, set)
 }
 
 /// Adds a replica that is serving, or reports the state of a known one.
@@ -92,7 +98,7 @@ async fn settle() {
 
 #[tokio::test]
 async fn sequential_calls_use_every_replica() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     add_serving(&set, address(1)).await;
     add_serving(&set, address(2)).await;
     let mut picked = Vec::new();
@@ -113,7 +119,7 @@ async fn sequential_calls_use_every_replica() {
 
 #[tokio::test]
 async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     add_serving(&set, address(1)).await;
     let mut in_flight = Vec::new();
     for _ in 0..4 {
@@ -134,7 +140,7 @@ async fn calls_in_flight_stay_counted_when_a_replica_reports_a_new_state() {
 
 #[tokio::test]
 async fn call_is_counted_until_its_response_is_read() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     add_serving(&set, address(1)).await;
     let count = async || Arc::strong_count(&channel.pick().await.expect("it serves").replica.calls);
     let idle = count().await;
@@ -152,7 +158,7 @@ async fn call_is_counted_until_its_response_is_read() {
 
 #[tokio::test(start_paused = true)]
 async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     add_serving(&set, address(1)).await;
     set.change(|entries| {
         entries.remove(&address(1));
@@ -174,7 +180,7 @@ async fn call_waits_for_a_new_replica_instead_of_one_dropped_from_dns() {
 
 #[tokio::test(start_paused = true)]
 async fn call_waits_no_longer_than_the_health_timeout() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     set.change(|entries| drop(entries.insert(address(1), ReplicaEntry::default())));
     let result = timeout(HEALTH_TIMEOUT + 2 * RECHECK_TIMEOUT, channel.pick()).await;
     let error = result

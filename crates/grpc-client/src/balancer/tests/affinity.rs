@@ -36,7 +36,7 @@ async fn homes(channel: &BalancedChannel, set: &Arc<ReplicaSet>) -> Vec<SocketAd
 async fn all_clients_send_calls_about_a_key_to_one_replica() {
     let mut of_clients = Vec::new();
     for order in [[1, 2, 3], [3, 1, 2]] {
-        let (channel, set) = manual_channel().await;
+        let (channel, set) = manual_channel();
         for last in order {
             add_serving(&set, address(last)).await;
         }
@@ -52,7 +52,7 @@ async fn all_clients_send_calls_about_a_key_to_one_replica() {
 
 #[tokio::test]
 async fn keys_of_a_lost_replica_move_and_return_with_it() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     for last in [1, 2, 3] {
         add_serving(&set, address(last)).await;
     }
@@ -71,7 +71,7 @@ async fn keys_of_a_lost_replica_move_and_return_with_it() {
 
 #[tokio::test]
 async fn keys_leave_a_broken_connection_before_its_monitor_notices() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     add_serving(&set, address(1)).await;
     let (near, link) = severable_replica();
     let connection = open(Box::new(near)).await.expect("it answers").connection;
@@ -103,7 +103,7 @@ fn hanging_at_the_first(channel: BalancedChannel) -> CallBatcher<&'static str, u
 
 #[tokio::test(start_paused = true)]
 async fn requests_share_calls_with_those_of_their_replica_and_wait_for_no_other() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     let batchers = ReplicaBatchers::new(channel.clone(), hanging_at_the_first);
     assert!(batchers.batcher_for("ada").is_none(), "no replica is up");
     for last in [1, 2] {
@@ -128,7 +128,7 @@ async fn requests_share_calls_with_those_of_their_replica_and_wait_for_no_other(
 
 #[tokio::test(start_paused = true)]
 async fn slow_password_call_moves_no_key_unless_the_replica_is_silent_too() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     let freeze = add_freezable(&set, 1).await;
     let _running = add_freezable(&set, 2).await;
     let before = homes(&channel, &set).await;

@@ -83,7 +83,7 @@ async fn picked(channel: &BalancedChannel, set: &ReplicaSet) -> Vec<u8> {
 
 #[tokio::test(start_paused = true)]
 async fn decisions_move_to_the_other_replica_and_return_when_the_frozen_one_speaks_again() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     let freeze = add_freezable(&set, 1).await;
     let _running = add_freezable(&set, 2).await;
     freeze.send_replace(true);
@@ -115,7 +115,7 @@ async fn decisions_move_to_the_other_replica_and_return_when_the_frozen_one_spea
 
 #[tokio::test(start_paused = true)]
 async fn replica_that_is_only_slow_gets_calls_again_at_once() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     let freeze = add_freezable(&set, 1).await;
     let _running = add_freezable(&set, 2).await;
     freeze.send_replace(true);
@@ -136,7 +136,7 @@ async fn replica_that_is_only_slow_gets_calls_again_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn call_moves_to_a_replica_that_missed_at_the_same_moment() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     let [first, second] =
         [add_freezable(&set, 1).await, add_freezable(&set, 2).await].map(|freeze| {
             freeze.send_replace(true);
@@ -169,7 +169,7 @@ async fn call_moves_to_a_replica_that_missed_at_the_same_moment() {
 
 #[tokio::test(start_paused = true)]
 async fn writes_and_password_calls_are_never_sent_twice() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     let freeze = add_freezable(&set, 1).await;
     let _running = add_freezable(&set, 2).await;
     freeze.send_replace(true);
@@ -191,7 +191,7 @@ async fn writes_and_password_calls_are_never_sent_twice() {
 
 #[tokio::test(start_paused = true)]
 async fn call_to_the_only_replica_is_sent_once() {
-    let (channel, set) = manual_channel().await;
+    let (channel, set) = manual_channel();
     let freeze = add_freezable(&set, 1).await;
     freeze.send_replace(true);
     let in_flight =
