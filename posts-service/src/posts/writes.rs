@@ -52,7 +52,10 @@ impl Posts {
         let selector = writable_by(&writer, id);
         let content = match PostContent::new(title, content) {
             Ok(content) => content,
-            Err(rule) => return Err(self.refuse_content(selector, rule).await?),
+            Err(rule) => {
+                let invalid = PostError::invalid(rule);
+                return Err(self.denial_reason(selector, invalid).await?);
+            }
         };
         let database = Arc::clone(&self.store);
         let change = PostChange {
@@ -69,7 +72,7 @@ impl Posts {
                 author: Some(writer.username),
             }),
             Some(post) => self.with_author(post).await,
-            None => Err(self.denial_reason(selector).await?),
+            None => Err(self.denial_reason(selector, PostError::NOT_FOUND).await?),
         }
     }
 
@@ -92,7 +95,7 @@ impl Posts {
         };
         match change.run(delete, deleted_ids).await? {
             Some(_author_id) => Ok(()),
-            None => Err(self.denial_reason(selector).await?),
+            None => Err(self.denial_reason(selector, PostError::NOT_FOUND).await?),
         }
     }
 
@@ -103,32 +106,22 @@ impl Posts {
         Ok(self.auth.authorize(actor, writers, call_context()).await?)
     }
 
-    /// Returns the error for an update whose content breaks `rule`. If the post does not exist, or if the user must not
-    /// change it, returns the error for that case instead.
-    async fn refuse_content(
+    /// Returns the error for a write that was not made, because the post does not exist or the user must not change it.
+    /// If neither is the case, returns `otherwise`.
+    ///
+    /// After a statement that matched no post, `otherwise` is [`PostError::NOT_FOUND`], because a post that the user
+    /// may change now was created after the statement ran.
+    async fn denial_reason(
         &self,
         selector: PostSelector,
-        rule: &'static str,
+        otherwise: PostError,
     ) -> Result<PostError, PostError> {
         Ok(match store::author_of(&self.store, selector.id).await? {
             None => PostError::NOT_FOUND,
             Some(author) if selector.author_id.is_some_and(|only| only != author) => {
                 PostError::NOT_OWNER
             }
-            Some(_) => PostError::invalid(rule),
-        })
-    }
-
-    /// Returns the error for a write that matched no post. The statement selects by both id and author, so this
-    /// function reads the author to find out which of the two did not match.
-    async fn denial_reason(&self, selector: PostSelector) -> Result<PostError, PostError> {
-        let author = store::author_of(&self.store, selector.id).await?;
-        // If the post belongs to the writer now, it was created after the statement ran, so it counts as not found.
-        let is_other_author = author.is_some_and(|author| selector.author_id != Some(author));
-        Ok(if is_other_author {
-            PostError::NOT_OWNER
-        } else {
-            PostError::NOT_FOUND
+            Some(_) => otherwise,
         })
     }
 }
