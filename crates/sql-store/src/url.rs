@@ -221,8 +221,11 @@ impl DatabaseTarget {
             }
             return Ok(Self::Sqlite(PathBuf::from(path)));
         }
-        if url.starts_with("postgres://") || url.starts_with("postgresql://") {
-            return postgres::parse(url).map(Self::Postgres);
+        let after_scheme = url
+            .strip_prefix("postgres://")
+            .or_else(|| url.strip_prefix("postgresql://"));
+        if let Some(rest) = after_scheme {
+            return postgres::parse(rest).map(Self::Postgres);
         }
         Err(format!("must be {EXAMPLES}").into())
     }
@@ -326,6 +329,7 @@ mod tests {
             "/a/b.db",
             "Postgres://x",
             "postgres:x",
+            "postgres:/db/r",
         ] {
             let error = parse(url).expect_err(url);
             let expected =

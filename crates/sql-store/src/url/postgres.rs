@@ -34,12 +34,13 @@ const UNENCODED: &str = "is not a valid PostgreSQL URL: percent-encode the passw
 /// paths of TLS files, because any other part may belong to a password.
 type Problem = Cow<'static, str>;
 
-pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
-    if has_unencoded_password(url) {
+/// Parses the part of a URL after its scheme.
+pub(super) fn parse(after_scheme: &str) -> Result<Vec<PgConnectOptions>, Problem> {
+    if has_unencoded_password(after_scheme) {
         return Err(UNENCODED.into());
     }
     check_environment()?;
-    let mut uri = Uri::parse(url).ok_or(INVALID)?;
+    let mut uri = Uri::parse(after_scheme).ok_or(INVALID)?;
     check_parameters(&mut uri)?;
     check_files(&uri.parameters)?;
     uri.servers
@@ -53,15 +54,14 @@ pub(super) fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
 /// A part of such a password becomes the name of a host or a database, and would be printed as such. A `#` is a
 /// sign of it, because a fragment has no meaning in a database URL. So is an `@` in the name of a database, or
 /// an `@` or `/` in the name of a parameter: these characters are rarer there than in a password.
-fn has_unencoded_password(url: &str) -> bool {
-    let (_, rest) = url.split_once("://").unwrap_or_default();
-    let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
+fn has_unencoded_password(after_scheme: &str) -> bool {
+    let (before_query, query) = after_scheme.split_once('?').unwrap_or((after_scheme, ""));
     let path = before_query.split_once('/').map_or("", |(_, path)| path);
     let has_delimiter_in_name = |parameter: &str| {
         let name = parameter.split('=').next().unwrap_or_default();
         name.contains(['@', '/'])
     };
-    rest.contains('#') || path.contains('@') || query.split('&').any(has_delimiter_in_name)
+    after_scheme.contains('#') || path.contains('@') || query.split('&').any(has_delimiter_in_name)
 }
 
 /// Refuses values of `PGPORT` and `PGSSLMODE` that sqlx would ignore or read in another way than libpq.

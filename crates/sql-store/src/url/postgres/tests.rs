@@ -1,5 +1,5 @@
-use super::{INVALID, PgSslMode, UNENCODED, parse};
-use sqlx::{Connection as _, PgConnection};
+use super::{INVALID, PgSslMode, Problem, UNENCODED};
+use sqlx::{Connection as _, PgConnection, postgres::PgConnectOptions};
 use std::process::Command;
 
 const SSL_MODE: &str = "sslmode must be one of disable, prefer, require, verify-ca and verify-full";
@@ -15,6 +15,11 @@ const SESSION: &str = "target_session_attrs must be read-write or primary, becau
     used";
 const HOSTS: &str = "host, hostaddr and port name one server; several are written as \
     postgres://user:password@host1:5432,host2:5432/database";
+
+fn parse(url: &str) -> Result<Vec<PgConnectOptions>, Problem> {
+    let (_, after_scheme) = url.split_once("://").expect("a scheme");
+    super::parse(after_scheme)
+}
 
 fn rejection(parameters: &str) -> String {
     let url = format!("postgres://rolegate:hunter2@db/users?{parameters}");

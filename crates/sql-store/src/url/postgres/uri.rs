@@ -27,15 +27,13 @@ pub(super) struct Server {
 }
 
 impl Uri {
-    /// Splits a URI. Returns `None` if libpq would not accept it.
+    /// Splits a URI, of which `after_scheme` is the part after `postgres://`. Returns `None` if libpq would not accept
+    /// it.
     ///
     /// It also returns `None` if one of several hosts is empty, because a superfluous comma would then name the
     /// server of this machine.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let rest = text
-            .strip_prefix("postgres://")
-            .or_else(|| text.strip_prefix("postgresql://"))?;
-        let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    pub(super) fn parse(after_scheme: &str) -> Option<Self> {
+        let (rest, query) = after_scheme.split_once('?').unwrap_or((after_scheme, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (user_info, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = user_info.split_once(':').unwrap_or((user_info, ""));
@@ -114,8 +112,13 @@ mod tests {
         Server { host, port }
     }
 
-    fn servers(text: &str) -> Vec<Server> {
-        Uri::parse(text).expect(text).servers
+    fn parse(url: &str) -> Option<Uri> {
+        let (_, after_scheme) = url.split_once("://").expect("a scheme");
+        Uri::parse(after_scheme)
+    }
+
+    fn servers(url: &str) -> Vec<Server> {
+        parse(url).expect(url).servers
     }
 
     #[test]
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn parts_are_decoded_as_libpq_does() {
-        let uri = Uri::parse("postgres://a%40b:p%2F+:%20@db/r%3Fx?options=-c%20a%3Db+c&user=x@y")
+        let uri = parse("postgres://a%40b:p%2F+:%20@db/r%3Fx?options=-c%20a%3Db+c&user=x@y")
             .expect("valid");
         assert_eq!(uri.user, "a@b");
         assert_eq!(uri.password, "p/+: ");
@@ -163,15 +166,13 @@ mod tests {
         let parameters = [("options", "-c a=b+c"), ("user", "x@y")];
         let parameters = parameters.map(|(name, value)| (name.to_owned(), value.to_owned()));
         assert_eq!(uri.parameters, parameters);
-        let uri = Uri::parse("postgres://u:@db/?").expect("valid");
+        let uri = parse("postgres://u:@db/?").expect("valid");
         assert_eq!([uri.password, uri.database], ["", ""]);
     }
 
     #[test]
     fn what_libpq_refuses_is_refused() {
         for text in [
-            "postgres:/db/r",
-            "Postgres://db/r",
             "postgres://[::1/r",
             "postgres://[::1]x/r",
             "postgres://[nowhere]/r",
@@ -187,7 +188,7 @@ mod tests {
             "postgres://u:%00@db/r",
             "postgres://u:%ff@db/r",
         ] {
-            assert_eq!(Uri::parse(text), None, "{text}");
+            assert_eq!(parse(text), None, "{text}");
         }
     }
 }
