@@ -6,6 +6,7 @@ mod call;
 
 use crate::{call_head, caller::Caller};
 use call::Call;
+use futures_util::future::BoxFuture;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use http_body_util::BodyExt as _;
 use rolegate_http_server::memory_budget::Reservation;
@@ -13,7 +14,6 @@ use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::{RequestId, metadata};
 use rolegate_telemetry::{request_context::RequestContext, traces};
 use std::{
-    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -40,7 +40,7 @@ where
 {
     type Response = Response<Body>;
     type Error = S::Error;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
+    type Future = BoxFuture<'static, Result<Response<Body>, S::Error>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.services.poll_ready(cx)

@@ -8,7 +8,7 @@ use crate::{
     message_limits::MAX_MESSAGE,
     readiness_monitor::{ReadinessMonitor, ServiceHealth},
 };
-use futures_util::future::BoxFuture;
+use futures_util::{future::BoxFuture, stream::BoxStream};
 use rolegate_http_server::{listener::Listener, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
@@ -18,9 +18,9 @@ use rolegate_program::{
     shutdown::{DRAIN_TIMEOUT, Shutdown},
 };
 use rolegate_sql_store::Store;
-use std::{io, net::SocketAddr, pin::Pin, sync::Arc, time::Duration};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, sync::mpsc};
-use tokio_stream::{Stream, StreamExt as _, wrappers::ReceiverStream};
+use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
 use tonic::{service::Routes, transport::Server};
 use tower::layer::layer_fn;
 
@@ -171,7 +171,7 @@ impl GrpcServer {
     /// and cancels the others with a warning.
     async fn serve_connections(
         &self,
-        connections: Pin<Box<dyn Stream<Item = io::Result<Connection>> + Send>>,
+        connections: BoxStream<'static, io::Result<Connection>>,
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
         let trusted = Arc::clone(&self.trusted);

@@ -1,8 +1,9 @@
 //! Runs statements with a timeout and a span.
 
 use crate::StoreError;
+use futures_util::future::BoxFuture;
 use rolegate_telemetry::traces;
-use std::{pin::Pin, time::Duration};
+use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
@@ -10,7 +11,7 @@ use tracing::{Instrument as _, Span, field::Empty, info_span};
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A future that runs one or more statements on a connection.
-pub type QueryFuture<'c, T> = Pin<Box<dyn Future<Output = sqlx::Result<T>> + Send + 'c>>;
+pub type QueryFuture<'c, T> = BoxFuture<'c, sqlx::Result<T>>;
 
 /// Runs a statement until `deadline`, and converts its error to a [`StoreError`]. If the request is traced, the
 /// statement gets a span. `system` is the name of the engine in spans.
