@@ -1,8 +1,8 @@
 //! Reports on an inspected database for `doctor`.
 
-use crate::{DatabaseUrl, Inspection, Schema};
+use crate::{DatabaseUrl, Inspection, Schema, unix_millis};
 use rolegate_program::{doctor::Doctor, failure::Failure};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 /// The maximum difference between two clocks that `doctor` accepts. It is far more than synchronized clocks
 /// differ by, and far less than the lifetime of an access token.
@@ -13,10 +13,6 @@ const MAX_CLOCK_SKEW_SECONDS: f64 = 5.0;
 ///
 /// `doctor` migrates nothing, so pending migrations are not a failure. Returns the inspection; `None` if it
 /// failed.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "compared with the clock of the database"
-)]
 pub fn check_database<F>(
     doctor: &mut Doctor,
     step: &str,
@@ -35,9 +31,7 @@ pub fn check_database<F>(
         Err(problem) => doctor.fail(step, format!("{url}: {problem}")),
     }
     if let Some(database) = inspection.clock {
-        let now = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
+        let now = Duration::from_millis(unix_millis().unsigned_abs());
         doctor.report("clock", check_clock(now.as_secs_f64(), database));
     }
     Some(inspection)

@@ -126,7 +126,8 @@ impl Row<'_> {
     }
 }
 
-fn decode_seconds(stored: i64) -> sqlx::Result<u64> {
+/// Converts a stored time in Unix seconds. Fails if it is negative.
+pub(crate) fn decode_seconds(stored: i64) -> sqlx::Result<u64> {
     stored
         .try_into()
         .map_err(|error| sqlx::Error::Decode(Box::new(error)))

@@ -8,7 +8,10 @@
 //! return "primary", and a pooler may continue a session on another server.
 
 use crate::{
-    ReadConsistency, Timed, row::Rows, span::describe, sql_error::postgres_code,
+    ReadConsistency, Timed,
+    row::{Rows, decode_seconds},
+    span::describe,
+    sql_error::postgres_code,
     statement::Statement,
 };
 use sqlx::{AssertSqlSafe, Error, PgConnection, Row as _, postgres::PgRow, query_with};
@@ -195,12 +198,9 @@ fn check_rows(rows: Vec<PgRow>) -> sqlx::Result<Timed<Rows>> {
         Some("standby") => return Err(Obstacle::Standby.into()),
         Some(_) => return Err(Obstacle::Asynchronous.into()),
     }
-    let at = seconds
-        .try_into()
-        .map_err(|error| Error::Decode(Box::new(error)))?;
     let rows = if is_row.is_none() { Vec::new() } else { rows };
     Ok(Timed {
-        at,
+        at: decode_seconds(seconds)?,
         value: Rows::Postgres(rows),
     })
 }
