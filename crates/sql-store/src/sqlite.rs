@@ -20,6 +20,7 @@ mod replacement;
 pub use clock::FileClock;
 pub use copy::DatabaseCopy;
 pub use file::file_exists;
+pub use path::with_suffix;
 pub use pools::Pools;
 pub use replacement::Replacement;
 

@@ -7,12 +7,15 @@ use rolegate_posts_service::store as posts;
 use rolegate_program::{failure::Failure, output::print, settings::SettingError};
 use rolegate_sql_store::{
     DatabaseUrl, Inspection, Schema,
-    sqlite::{DatabaseCopy, Replacement, file_exists},
+    sqlite::{DatabaseCopy, Replacement, file_exists, with_suffix},
 };
 use std::{
     iter,
     path::{Path, PathBuf},
 };
+
+/// The suffix of the file of posts, whose name otherwise is that of the file of users.
+const POSTS_SUFFIX: &str = ".posts";
 
 #[derive(Args, Debug)]
 pub struct Backup {
@@ -34,7 +37,7 @@ impl Backup {
         let users = sqlite_file(&databases.users)?;
         let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
         let new_users = &self.file;
-        let new_posts = &posts_file(&self.file);
+        let new_posts = &with_suffix(&self.file, POSTS_SUFFIX);
         for file in [new_users, new_posts] {
             if file_exists(file).map_err(invalid_file)? {
                 let problem = format!("{} exists already; name a new file", file.display());
@@ -72,7 +75,7 @@ impl Restore {
         let users = sqlite_file(&databases.users)?;
         let posts = databases.posts.as_ref().map(sqlite_file).transpose()?;
         let old_users = &self.file;
-        let old_posts = &posts_file(&self.file);
+        let old_posts = &with_suffix(&self.file, POSTS_SUFFIX);
         let backup = |file: &Path| DatabaseUrl::from_file("FILE", file.to_owned());
         require_database(&backup(old_users), users::inspect).await?;
         if posts.is_some() {
@@ -135,13 +138,6 @@ fn describe_result(users: &Path, posts: Option<&Path>) -> String {
         }
         None => format!("The users are in {users}, which was checked."),
     }
-}
-
-/// Returns `FILE.posts`, the file of the posts.
-fn posts_file(file: &Path) -> PathBuf {
-    let mut path = file.as_os_str().to_owned();
-    path.push(".posts");
-    path.into()
 }
 
 fn sqlite_file(url: &DatabaseUrl) -> Result<&Path, SettingError> {

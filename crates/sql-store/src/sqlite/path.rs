@@ -17,7 +17,8 @@ pub(crate) fn folder(file: &Path) -> &Path {
     }
 }
 
-pub(super) fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+/// Returns the path of a file that belongs to this one, whose name has the suffix in addition.
+pub fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
     let mut path = file.as_os_str().to_owned();
     path.push(suffix);
     path.into()
