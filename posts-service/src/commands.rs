@@ -5,7 +5,7 @@
 use crate::{
     host::{self, HostOptions},
     settings::Settings,
-    store::{self, Database},
+    store,
 };
 use clap::Subcommand;
 use rolegate_auth_client::ClientTls;
@@ -21,7 +21,6 @@ use rolegate_program::{
 };
 use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
 use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
-use std::sync::Arc;
 
 /// The commands of posts-service besides `serve`.
 #[derive(Debug, Subcommand)]
@@ -131,10 +130,9 @@ pub async fn migrate(database: &DatabaseUrl) -> Result<(), Failure> {
 
 /// Skips ids of posts after a restore, so that no new post gets the id of a post that was created after the backup.
 pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
-    let store = open_existing(database).await?;
-    let skipped = store::skip_ids(&store, 0).await;
-    store.close().await;
-    skipped?;
+    require_current(database).await?;
+    // The ids of the lost database are not known.
+    store::skip_restored_ids(database, 0).await?;
     print(&format!(
         "New posts get higher ids than any lost one: {database}"
     ));
@@ -144,7 +142,8 @@ pub async fn skip_ids(database: &DatabaseUrl) -> Result<(), Failure> {
 /// Makes posts-service give up the history of users that it has followed. It then follows the users that auth-service
 /// has now, beginning with a snapshot.
 pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
-    let store = open_existing(database).await?;
+    require_current(database).await?;
+    let store = store::open(database).await?;
     let accepted = store::deleted_authors::accept_next_history(&store).await;
     store.close().await;
     accepted?;
@@ -153,12 +152,6 @@ pub async fn accept_history(database: &DatabaseUrl) -> Result<(), Failure> {
          Posts of authors who are not among them are deleted or lose their author, as POSTS_OF_DELETED_USERS says.",
     );
     Ok(())
-}
-
-/// Opens the store for a command. Fails if the database does not exist or has an older schema.
-async fn open_existing(database: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
-    require_current(database).await?;
-    store::open(database).await
 }
 
 /// Fails if the database does not exist or has an older schema. Commands call this function before they open the

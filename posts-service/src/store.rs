@@ -102,10 +102,8 @@ pub async fn open(url: &DatabaseUrl) -> Result<Arc<Database>, Failure> {
     Ok(Arc::new(url.open(&TABLES, FileClock::Unused).await?))
 }
 
-/// Prepares the posts of a backup before its file replaces another one.
-///
-/// Migrates the schema, and skips the ids that were assigned since the backup. `replaced` is the last id that was
-/// assigned in the replaced file.
+/// Skips the ids that were assigned since a backup, and migrates its schema. `replaced` is the last id that was assigned
+/// in the database that the backup replaces; 0 if it is not known.
 pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(), Failure> {
     let database = open(posts).await?;
     let skipped = skip_ids(&database, replaced).await;
@@ -115,7 +113,7 @@ pub async fn skip_restored_ids(posts: &DatabaseUrl, replaced: i64) -> Result<(),
 
 /// Skips ids, so that new posts get higher ids than any that this database or another one has assigned. `other` is the
 /// last id that the other database has assigned; 0 if there is no other one.
-pub(crate) async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
+async fn skip_ids(database: &Database, other: i64) -> Result<(), StoreError> {
     let mut transaction = database.begin().await?;
     transaction
         .skip_ids(posts(database), other, SKIPPED_IDS)
