@@ -20,7 +20,7 @@ use crate::{
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};
-use std::{pin::pin, sync::Arc};
+use std::sync::Arc;
 use tokio::{
     sync::{Mutex, Semaphore},
     time::{Instant, timeout},
@@ -169,8 +169,8 @@ impl Pool {
 
     async fn wait_until_closed(&self) {
         loop {
-            let mut closed = pin!(self.connector().closed.notified());
-            closed.as_mut().enable();
+            // The listener is created before the check, so that it receives every later notification.
+            let closed = self.connector().closed.notified();
             if self.connections.status().size == 0 {
                 return;
             }

@@ -24,7 +24,7 @@ use std::{
 };
 use tokio::{
     sync::OwnedSemaphorePermit,
-    time::{Instant, sleep, timeout, timeout_at},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 
 /// The interval at which the server is asked about a commit without an answer.
@@ -120,18 +120,13 @@ impl Pool {
         &self,
         deadline: Instant,
     ) -> Result<OwnedSemaphorePermit, StoreError> {
-        let permit = async {
-            tokio::select! {
-                biased;
-                refusal = self.health.refusal() => Err(refusal),
-                permit = Arc::clone(&self.write_permits).acquire_owned() => {
-                    permit.map_err(|_| StoreError::Unavailable(sqlx::Error::PoolClosed.into()))
-                }
-            }
-        };
-        timeout_at(deadline, permit)
-            .await
-            .unwrap_or(Err(StoreError::TimedOut))
+        tokio::select! {
+            biased;
+            refusal = self.health.refusal() => Err(refusal),
+            // The semaphore is never closed.
+            Ok(permit) = Arc::clone(&self.write_permits).acquire_owned() => Ok(permit),
+            () = sleep_until(deadline) => Err(StoreError::TimedOut),
+        }
     }
 }
 
