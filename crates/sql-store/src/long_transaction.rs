@@ -182,17 +182,16 @@ impl LongTransaction {
                 }
             }
         };
-        let Err(error) = run_long(self.dialect, commit).await else {
-            return Ok(());
-        };
-        let source = match error {
-            StoreError::TimedOut => None,
-            StoreError::Unavailable(error) => Some(error),
-            error => return Err(error),
-        };
-        Err(StoreError::OutcomeUnknown {
-            problem: "the database did not answer the commit",
-            source,
+        run_long(self.dialect, commit).await.map_err(|error| {
+            let source = match error {
+                StoreError::TimedOut => None,
+                StoreError::Unavailable(error) => Some(error),
+                other => return other,
+            };
+            StoreError::OutcomeUnknown {
+                problem: "the database did not answer the commit",
+                source,
+            }
         })
     }
 }

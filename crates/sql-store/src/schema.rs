@@ -93,15 +93,16 @@ fn find_problem(tables: &Tables, ours: &Migrator, existing: &ExistingTables) -> 
         }
         return existing.conflict.map(str::to_owned);
     };
-    let first_of_ours = ours.iter().next();
-    if first_of_ours.is_some_and(|ours| ours.description != first.description) {
+    // Every service has a first migration.
+    let first_of_ours = ours.iter().next()?;
+    if first_of_ours.description != first.description {
         let name = &first.description;
         return Some(format!("the first migration of its owner is {name:?}"));
     }
     if applied.iter().any(|migration| !migration.success) {
         return Some("a migration was started and not finished".to_owned());
     }
-    let has_first = first_of_ours.is_some_and(|ours| contains(applied, ours.version));
+    let has_first = contains(applied, first_of_ours.version);
     if !has_first || applied.iter().any(|it| is_altered(it, ours)) {
         return Some("its migrations differ from those of this release".to_owned());
     }

@@ -54,15 +54,12 @@ impl OpenFiles {
         };
         let lost = files.iter().find(|file| file.is_lost());
         self.is_lost.store(lost.is_some(), Relaxed);
-        match lost {
-            None => Ok(()),
-            Some(file) => {
-                let path = file.path.display();
-                let advice = file.advice;
-                let problem = format!("{path} was deleted or replaced while it was open; {advice}");
-                Err(io::Error::other(problem).into())
-            }
-        }
+        let Some(OpenFile { path, advice, .. }) = lost else {
+            return Ok(());
+        };
+        let path = path.display();
+        let problem = format!("{path} was deleted or replaced while it was open; {advice}");
+        Err(io::Error::other(problem).into())
     }
 
     /// Repeats the check if the last one failed, and otherwise succeeds. Reads use it, because it makes no
