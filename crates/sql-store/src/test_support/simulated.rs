@@ -10,6 +10,7 @@ mod faults;
 pub use faults::{Plan, plan, reset};
 pub(crate) use faults::{delay_or_refuse, read, write};
 
+use parking_lot::Mutex;
 use sqlx::{
     Connection as _, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqlitePoolOptions},
@@ -20,7 +21,7 @@ use std::{
     ops::{Deref, DerefMut},
     path::Path,
     pin::pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll, Wake, Waker},
     thread::{self, Thread},
 };
@@ -110,7 +111,7 @@ impl SqlitePool {
     }
 
     pub(crate) async fn acquire(&self) -> sqlx::Result<PooledConnection> {
-        let idle = self.lock_idle().pop();
+        let idle = self.idle.lock().pop();
         let connection = match idle {
             Some(connection) => connection,
             None => {
@@ -138,10 +139,6 @@ impl SqlitePool {
             is_open: true,
         })
     }
-
-    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<SqliteConnection>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 async fn execute(connection: &mut SqliteConnection, sql: &'static str) -> sqlx::Result<()> {
@@ -161,7 +158,7 @@ pub(crate) struct PooledConnection {
 impl Drop for PooledConnection {
     fn drop(&mut self) {
         let connection = self.connection.take();
-        self.pool.lock_idle().extend(connection);
+        self.pool.idle.lock().extend(connection);
     }
 }
 
