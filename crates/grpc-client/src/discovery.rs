@@ -1,6 +1,8 @@
 //! Finds the replicas of a service, and opens streams to them.
 
 use crate::connection::Stream;
+#[cfg(simulation)]
+use crate::test_support::{TcpStream, lookup_host};
 use async_trait::async_trait;
 use http::Uri;
 use rolegate_grpc_tls::ClientTls;
@@ -11,20 +13,6 @@ use std::{
 };
 #[cfg(not(simulation))]
 use tokio::net::{TcpStream, lookup_host};
-#[cfg(simulation)]
-use turmoil::net::TcpStream;
-
-/// Returns the addresses of the simulated replicas: the hosts `auth-1`, `auth-2` and so on are the replicas
-/// of `auth`.
-#[cfg(simulation)]
-#[expect(clippy::unused_async, reason = "it stands in for that of tokio")]
-async fn lookup_host((host, port): (&str, u16)) -> io::Result<impl Iterator<Item = SocketAddr>> {
-    let name = regex::Regex::new(&format!("^{host}(-[0-9]+)?$")).map_err(io::Error::other)?;
-    let addresses = turmoil::lookup_many(name);
-    Ok(addresses
-        .into_iter()
-        .map(move |address| SocketAddr::new(address, port)))
-}
 
 /// The facts about a service that a channel to it needs.
 #[derive(Clone, Copy, Debug)]

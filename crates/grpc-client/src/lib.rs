@@ -7,6 +7,7 @@
 //! each call: the least loaded one, or the one of the call's key (`affinity`). A read that takes too long may
 //! be sent to a second replica, too (`hedge`). `discovery` finds the addresses of replicas and opens streams to
 //! them, `connect_error` and `failure_log` say why a replica cannot be reached, and `client_span` traces calls.
+//! In a simulation, `test_support` stands in for the network.
 //!
 //! The caller's side of a call is in these files:
 //!
@@ -41,6 +42,8 @@ mod replica_monitor;
 mod replica_set;
 #[cfg(feature = "settings")]
 pub mod settings;
+#[cfg(simulation)]
+mod test_support;
 
 pub use balancer::BalancedChannel;
 pub use batch_call::{BatchCall, CallBatcher, ReplicaBatchers};
