@@ -5,7 +5,7 @@
 //! memory. Further checks wait in the order of their arrival.
 
 use parking_lot::Mutex;
-use rolegate_bcrypt_lanes::{EngineError, RefusalCause, Stats, Timed, lower_priority};
+use rolegate_bcrypt_lanes::{EngineError, Stats, Timed, lower_priority};
 use std::{
     collections::{HashMap, hash_map::Entry},
     net::IpAddr,
@@ -111,7 +111,6 @@ impl ForeignChecks {
             self.counters.lock().refused += 1;
             return Err(EngineError::Refused {
                 retry_after: NO_THREAD_RETRY_AFTER,
-                cause: RefusalCause::NoCapacity,
             });
         }
         let outcome = answered.await;
@@ -158,7 +157,6 @@ impl ForeignChecks {
             self.counters.lock().refused += 1;
             return Err(EngineError::Refused {
                 retry_after: overrun.max(Duration::from_millis(1)),
-                cause: RefusalCause::for_own_work(own),
             });
         }
         *work_by_client.entry(terms.client).or_default() += terms.work;

@@ -290,7 +290,7 @@ fn observe<T>(done: Timed<T>) -> T {
 impl From<EngineError> for HashError {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Refused { retry_after, .. } => Self::Overloaded { retry_after },
+            EngineError::Refused { retry_after } => Self::Overloaded { retry_after },
             EngineError::DeadlinePassed => Self::Overloaded {
                 retry_after: LATE_RETRY_AFTER,
             },

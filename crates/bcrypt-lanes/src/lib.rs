@@ -36,7 +36,7 @@ mod worker;
 
 pub use engine::Engine;
 pub use job::ClientKey;
-pub use outcome::{EngineError, RefusalCause, Stats, Timed, Verdict};
+pub use outcome::{EngineError, Stats, Timed, Verdict};
 pub use self_test::self_test;
 pub use settings::Settings;
 pub use stored::{Cost, stored_cost};

@@ -44,8 +44,6 @@ pub enum EngineError {
         /// The estimated time after which the same request would be admitted if no others arrive. It is at
         /// least one millisecond.
         retry_after: Duration,
-        /// The reason of the refusal: the client's own jobs, or the jobs of all clients.
-        cause: RefusalCause,
     },
     /// The deadline has passed while the job was queued or computed, or would have passed before the job was
     /// finished.
@@ -57,26 +55,6 @@ pub enum EngineError {
     /// The operating system provided no random bytes for a salt.
     #[error("no randomness for a salt")]
     Random(#[source] getrandom::Error),
-}
-
-/// The cause of a refusal, which tells whether other clients may still be admitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RefusalCause {
-    /// The client's own queued work uses up its share. A client without queued work may still be admitted.
-    OwnShare,
-    /// The client has no queued work, so there is no capacity for any client.
-    NoCapacity,
-}
-
-impl RefusalCause {
-    /// Returns the cause for a client that already has this much queued work, in iterations.
-    pub const fn for_own_work(own_work: u64) -> Self {
-        if own_work == 0 {
-            Self::NoCapacity
-        } else {
-            Self::OwnShare
-        }
-    }
 }
 
 /// A snapshot of an engine's statistics. Counters start at zero with the engine, and only increase.

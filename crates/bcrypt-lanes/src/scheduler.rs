@@ -14,7 +14,7 @@ use crate::job::{AdmissionRequest, Job};
 use crate::kernel::MAX_LANES;
 use crate::queue::{Queue, QueuePosition};
 use crate::throughput::Throughput;
-use crate::{ClientKey, EngineError, RefusalCause, Settings, Stats};
+use crate::{ClientKey, EngineError, Settings, Stats};
 
 /// The minimum time after which a refused client is told to retry, so that it does not retry at once.
 const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
@@ -85,10 +85,7 @@ impl Scheduler {
                     return;
                 };
                 let position = self.fair_position(without_place.admission_request(), now);
-                (
-                    without_place,
-                    refused(self.estimate_wait(position), position),
-                )
+                (without_place, refused(self.estimate_wait(position)))
             }
             Err(error) => (job, error),
         };
@@ -104,7 +101,7 @@ impl Scheduler {
     ) -> Result<(), EngineError> {
         let error = match self.find_position(request, now) {
             Ok(_) if self.queue.has_capacity_for(request.client) => return Ok(()),
-            Ok(position) => refused(self.estimate_wait(position), position),
+            Ok(position) => refused(self.estimate_wait(position)),
             Err(error) => error,
         };
         self.counters.refused += 1;
@@ -125,7 +122,7 @@ impl Scheduler {
         self.evict_dead(now);
         let position = self.fair_position(request, now);
         match self.overrun(request, position, now) {
-            Some(overrun) => Err(refused(overrun, position)),
+            Some(overrun) => Err(refused(overrun)),
             None => Ok(position),
         }
     }
@@ -339,10 +336,9 @@ impl Scheduler {
 ///
 /// If the job would be late, `retry_after` is the time by which it would be late. If the queue is full, it is
 /// the estimated wait for a lane.
-fn refused(retry_after: Duration, position: QueuePosition) -> EngineError {
+fn refused(retry_after: Duration) -> EngineError {
     EngineError::Refused {
         retry_after: retry_after.max(MIN_RETRY_AFTER),
-        cause: RefusalCause::for_own_work(position.own_iterations),
     }
 }
 

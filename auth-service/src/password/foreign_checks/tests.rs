@@ -1,5 +1,5 @@
 use super::{CheckTerms, ForeignChecks};
-use rolegate_bcrypt_lanes::{EngineError, RefusalCause, Stats, Timed};
+use rolegate_bcrypt_lanes::{EngineError, Stats, Timed};
 use std::{
     net::IpAddr,
     sync::{
@@ -91,11 +91,7 @@ async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client
     let held: Vec<_> = (0..2).map(|_| checks.start(1000, ANN)).collect();
     checks.running(2).await;
     let (refused, _end) = checks.start(10, ANN);
-    let Err(EngineError::Refused {
-        retry_after,
-        cause: RefusalCause::OwnShare,
-    }) = refused.await.expect("done")
-    else {
+    let Err(EngineError::Refused { retry_after }) = refused.await.expect("done") else {
         panic!("not refused");
     };
     assert!(
@@ -107,13 +103,7 @@ async fn a_check_that_would_be_late_is_refused_at_once_and_one_of_another_client
     let (refused, _end) = checks.start(1000, [192, 0, 2, 3].into());
     let refused = refused.await.expect("done");
     assert!(
-        matches!(
-            refused,
-            Err(EngineError::Refused {
-                cause: RefusalCause::NoCapacity,
-                ..
-            })
-        ),
+        matches!(refused, Err(EngineError::Refused { .. })),
         "{refused:?}"
     );
     assert_eq!(checks.stats().refused, 2);

@@ -27,7 +27,7 @@ mod worker;
 pub use engine::Engine;
 pub use job::ClientKey;
 pub use kernel::{begun, forget_begun};
-pub use outcome::{EngineError, RefusalCause, Stats, Timed, Verdict};
+pub use outcome::{EngineError, Stats, Timed, Verdict};
 pub use settings::Settings;
 pub use stored::{Cost, stored_cost};
 pub use worker::lower_priority;
