@@ -48,7 +48,7 @@ pub use inspection::{UserFacts, inspect};
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
     ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
-    SealedRecord,
+    SealedRecord, ShownUser,
 };
 pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;

@@ -6,7 +6,7 @@ use crate::{
     principal::Principal,
     roles::Roles,
     store::{self, FileClock, OperatorDatabase, UserStore, WriteError},
-    user::{Credentials, User},
+    user::User,
 };
 use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::{DatabaseUrl, Schema};
@@ -51,15 +51,12 @@ impl Operator {
     }
 
     pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
-        Ok(self.credentials(username).await?.user)
-    }
-
-    pub(super) async fn credentials(&self, username: &str) -> Result<Credentials, Failure> {
         let mut found = self
             .store
             .credentials_by_username(&[username.to_owned()])
             .await?;
-        found.value.pop().ok_or_else(|| not_found(username))
+        let found = found.value.pop().ok_or_else(|| not_found(username))?;
+        Ok(found.user)
     }
 
     /// Reads the time of the database, in Unix seconds.

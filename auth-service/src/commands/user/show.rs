@@ -1,11 +1,13 @@
 //! `user list` and `user show`: print users, one on each line.
 
-use super::{keys::keys_of_user, operator::Operator};
+use super::{
+    keys::keys_of_user,
+    operator::{Operator, not_found},
+};
 use crate::{
     commands::{terminal_text::quote, timestamp::rfc3339_or_dash},
     password::NO_PASSWORD,
-    store::StoreError,
-    user::{Credentials, ListedUser},
+    store::{ShownUser, StoreError},
 };
 use rolegate_program::{failure::Failure, output::print};
 use rolegate_proto::Role;
@@ -23,17 +25,15 @@ pub(super) async fn list(operator: &Operator, role: Option<Role>) -> Result<(), 
     let mut last_id = Some(0);
     while let Some(id) = last_id {
         let users = operator.database.users_after(id, role).await?;
-        let ids: Vec<i64> = users.iter().map(|found| found.user.id).collect();
-        let listed_users = operator.database.listed_users(&ids).await?;
-        for found in &users {
-            let user = &found.user;
+        for shown in &users {
+            let user = &shown.credentials.user;
             let keys_with_role = match role {
                 Some(role) if role != user.role => count_keys(operator, user.id, role).await?,
                 _ => 0,
             };
-            print_user(operator, found, listed_users.get(&user.id), keys_with_role);
+            print_user(operator, shown, keys_with_role);
         }
-        last_id = users.last().map(|found| found.user.id);
+        last_id = users.last().map(|shown| shown.credentials.user.id);
     }
     Ok(())
 }
@@ -44,11 +44,13 @@ async fn count_keys(operator: &Operator, user_id: i64, role: Role) -> Result<usi
 }
 
 pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failure> {
-    let found = operator.credentials(username).await?;
-    let id = found.user.id;
-    let listed_users = operator.database.listed_users(&[id]).await?;
+    let shown = operator
+        .database
+        .user_named(username)
+        .await?
+        .ok_or_else(|| not_found(username))?;
     print_columns(operator, HEADING);
-    print_user(operator, &found, listed_users.get(&id), 0);
+    print_user(operator, &shown, 0);
     Ok(())
 }
 
@@ -64,14 +66,10 @@ async fn require_known_role(operator: &Operator, role: Role) -> Result<(), Failu
 
 /// Prints a user. The name is quoted, and its invisible characters are escaped.
 ///
-/// `listed` is `None` if the user was deleted after `credentials` were read. `keys_with_role` is the
-/// number of the user's API keys that have the listed role; 0 if the user has that role.
-fn print_user(
-    operator: &Operator,
-    credentials: &Credentials,
-    listed: Option<&ListedUser>,
-    keys_with_role: usize,
-) {
+/// `keys_with_role` is the number of the user's API keys that have the listed role; 0 if the user
+/// has that role.
+fn print_user(operator: &Operator, shown: &ShownUser, keys_with_role: usize) {
+    let credentials = &shown.credentials;
     let user = &credentials.user;
     let mut username = quote(&user.username);
     if credentials.password_hash.expose_secret() == NO_PASSWORD {
@@ -87,7 +85,7 @@ fn print_user(
     let id = user.id.to_string();
     let state = if user.disabled { "disabled" } else { "enabled" };
     let created = rfc3339_or_dash(user.created_at);
-    let last_sign_in = rfc3339_or_dash(listed.and_then(|listed| listed.last_login_at));
+    let last_sign_in = rfc3339_or_dash(shown.last_login_at);
     let role = user.role.as_str();
     print_columns(
         operator,

@@ -2,15 +2,36 @@
 
 use super::OperatorDatabase;
 use crate::{
-    store::sql::user_rows::USER_COLUMNS,
-    user::{Credentials, LISTED_COLUMNS, ListedUser},
+    store::sql::user_rows::SELECT_CREDENTIALS,
+    user::{Credentials, user_columns},
 };
 use rolegate_proto::Role;
-use rolegate_sql_store::{LongTransaction, Statement, StoreError};
-use std::collections::HashMap;
+use rolegate_sql_store::{LongTransaction, Row, Statement, StoreError, TableRow};
 
 /// The maximum number of users that one statement reads.
 const PAGE_USERS: i64 = 1000;
+
+const SELECT_SHOWN: &str = concat!(
+    "SELECT ",
+    user_columns!(),
+    r#", password, last_login_at FROM "user""#
+);
+
+/// A user with everything that the commands `user list` and `user show` print.
+pub(crate) struct ShownUser {
+    pub(crate) credentials: Credentials,
+    /// When the user last logged in with the password, in Unix seconds; `None` if no login was stored.
+    pub(crate) last_login_at: Option<u64>,
+}
+
+impl TableRow for ShownUser {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        Ok(Self {
+            credentials: Credentials::from_row(row)?,
+            last_login_at: row.optional_seconds("last_login_at")?,
+        })
+    }
+}
 
 /// A transaction that reads all users as of one moment.
 pub(crate) struct Export {
@@ -40,27 +61,19 @@ impl OperatorDatabase {
         &self,
         id: i64,
         role: Option<Role>,
-    ) -> Result<Vec<Credentials>, StoreError> {
-        let select = self.database.statement("SELECT ");
+    ) -> Result<Vec<ShownUser>, StoreError> {
+        let select = self.database.statement(SELECT_SHOWN);
         self.database.read(select_page(select, id, role)).await
     }
 
-    /// Returns these users by id, as lists show them. Users who do not exist are left out.
-    pub(crate) async fn listed_users(
-        &self,
-        ids: &[i64],
-    ) -> Result<HashMap<i64, ListedUser>, StoreError> {
+    /// Returns the user with this name; `None` if there is none.
+    pub(crate) async fn user_named(&self, username: &str) -> Result<Option<ShownUser>, StoreError> {
         let select = self
             .database
-            .statement("SELECT ")
-            .push(LISTED_COLUMNS)
-            .push(r#" FROM "user" WHERE id"#)
-            .push_any(ids);
-        let users: Vec<ListedUser> = self.database.read(select).await?;
-        Ok(users
-            .into_iter()
-            .map(|listed| (listed.user.id, listed))
-            .collect())
+            .statement(SELECT_SHOWN)
+            .push(" WHERE username = $1")
+            .bind(username.to_owned());
+        Ok(self.database.read(select).await?.pop())
     }
 }
 
@@ -79,7 +92,7 @@ impl Export {
 
     /// Returns the next page of users, by ascending id; it is empty after the last user.
     pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
-        let select = self.transaction.statement("SELECT ");
+        let select = self.transaction.statement(SELECT_CREDENTIALS);
         let page = select_page(select, self.last_id, None);
         let users: Vec<Credentials> = self.transaction.fetch(page).await?;
         if let Some(last) = users.last() {
@@ -89,14 +102,10 @@ impl Export {
     }
 }
 
-/// Builds the statement that reads a page of the users after this id. If `role` is given, it reads only users with that
-/// role and users with an API key of that role.
+/// Completes the statement `select`, which ends with the table of users, so that it reads a page of the users after this
+/// id. If `role` is given, it reads only users with that role and users with an API key of that role.
 fn select_page(select: Statement, id: i64, role: Option<Role>) -> Statement {
-    let mut select = select
-        .push(USER_COLUMNS)
-        .push(r#", password FROM "user" WHERE id > $1"#)
-        .bind(id)
-        .bind(PAGE_USERS);
+    let mut select = select.push(" WHERE id > $1").bind(id).bind(PAGE_USERS);
     if let Some(role) = role {
         select = select
             .push(" AND (role = $3 OR id IN (SELECT user_id FROM api_key WHERE role = $3))")

@@ -6,7 +6,7 @@ use rolegate_sql_store::{Row, TableRow};
 /// The columns of a user, which come before all others in a statement.
 pub(in crate::store) const USER_COLUMNS: &str = user_columns!();
 pub(super) const SELECT_USERS: &str = concat!("SELECT ", user_columns!(), r#" FROM "user""#);
-pub(super) const SELECT_CREDENTIALS: &str =
+pub(in crate::store) const SELECT_CREDENTIALS: &str =
     concat!("SELECT ", user_columns!(), r#", password FROM "user""#);
 /// Ends a statement that writes users, so that it returns them.
 pub(super) const RETURNING_USER: &str = concat!(" RETURNING ", user_columns!());
