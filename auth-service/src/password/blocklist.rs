@@ -8,6 +8,7 @@ use rolegate_grpc_tls::explain_read_error;
 use rolegate_program::settings::SettingError;
 use sha1::{Digest, Sha1};
 use std::{
+    array,
     fs::{self, File},
     io::{BufRead as _, BufReader, Read as _, Seek as _},
     path::{Path, PathBuf},
@@ -200,10 +201,7 @@ fn digest_line(line: &[u8], is_first: bool) -> Result<Option<u64>, &'static str>
 /// Computes the first 64 bits of the SHA-1 digest of a password. Public lists of leaked passwords use SHA-1.
 fn digest_password(password: &[u8]) -> u64 {
     let digest: [u8; 20] = Sha1::digest(password).into();
-    digest
-        .into_iter()
-        .take(8)
-        .fold(0, |number, byte| number << 8 | u64::from(byte))
+    u64::from_be_bytes(array::from_fn(|index| digest[index]))
 }
 
 /// Returns the hex digits of a line that has only hex digits, with or without a colon and a decimal count at its

@@ -2,6 +2,7 @@
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha1::Sha1;
+use std::array;
 
 const STEP_SECONDS: u64 = 30;
 /// Codes are numbers below this limit, which gives them six digits.
@@ -24,9 +25,7 @@ fn code_of_step(secret: &[u8], step: u64) -> u32 {
     let mac = Hmac::<Sha1>::new_from_slice(secret).expect("HMAC takes a key of any length");
     let digest = mac.chain_update(step.to_be_bytes()).finalize().into_bytes();
     let offset = usize::from(digest[19] & 0xf);
-    let number = digest[offset..offset + 4]
-        .iter()
-        .fold(0, |number, byte| number << 8 | u32::from(*byte));
+    let number = u32::from_be_bytes(array::from_fn(|index| digest[offset + index]));
     (number & 0x7fff_ffff) % CODE_MODULUS
 }
 

@@ -48,8 +48,8 @@ impl ExpandedPassword {
     pub(crate) fn new(password: &[u8]) -> Self {
         let mut bytes = password.iter().copied().chain([0]).take(72).cycle();
         Self(std::array::from_fn(|_| {
-            let mut word = || u32::from(bytes.next().unwrap_or_default());
-            word() << 24 | word() << 16 | word() << 8 | word()
+            let word = std::array::from_fn(|_| bytes.next().unwrap_or_default());
+            u32::from_be_bytes(word)
         }))
     }
 }
