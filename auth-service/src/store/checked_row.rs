@@ -18,16 +18,6 @@ pub(crate) struct CheckedRow {
     pub(crate) content: Result<AuditRow, UnreadableColumn>,
 }
 
-impl From<AuditRow> for CheckedRow {
-    fn from(row: AuditRow) -> Self {
-        Self {
-            revision: row.revision,
-            at: Some(row.at),
-            content: Ok(row),
-        }
-    }
-}
-
 impl CheckedRow {
     /// Returns the row if its time is in the years 1970 to 9999 and its details are a JSON object, because clients
     /// cannot represent other values. Otherwise returns the column that is the reason.
