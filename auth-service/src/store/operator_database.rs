@@ -32,10 +32,6 @@ pub(crate) struct OperatorDatabase {
 }
 
 impl OperatorDatabase {
-    pub(crate) fn is_on_postgres(&self) -> bool {
-        self.database.is_postgres()
-    }
-
     /// Returns the highest id that was ever assigned to a user, even if that user was deleted; 0 if no id was assigned.
     pub(crate) async fn highest_id(&self) -> Result<i64, StoreError> {
         let assigned = if self.database.is_postgres() {

@@ -46,10 +46,9 @@ pub(super) async fn run(operator: &Operator, username: &str) -> Result<(), Failu
             "The name is erased from {keys} API keys that the user created for others."
         ));
     }
-    print(if database.is_on_postgres() {
-        LEFT_IN_POSTGRES
-    } else {
-        LEFT_IN_SQLITE
+    print(match operator.database_url.sqlite_file() {
+        Some(_) => LEFT_IN_SQLITE,
+        None => LEFT_IN_POSTGRES,
     });
     if kept > 0 {
         return Err(

@@ -12,11 +12,9 @@ use rolegate_program::{failure::Failure, output::print};
 use rolegate_sql_store::{DatabaseUrl, Schema};
 use std::sync::Arc;
 
-pub(crate) type Store = Arc<dyn UserStore>;
-
 /// An operator, who is authorized by access to the database.
 pub(crate) struct Operator {
-    pub(crate) store: Store,
+    pub(crate) store: Arc<dyn UserStore>,
     pub(crate) changes: Changes,
     pub(crate) database: OperatorDatabase,
     pub(super) database_url: DatabaseUrl,

@@ -170,7 +170,7 @@ async fn a_row_that_was_tampered_with_keeps_its_name_and_the_others_lose_it(open
     opened
         .execute("UPDATE audit SET commitments = 'x' WHERE revision = 4 RETURNING revision")
         .await;
-    let tamper = if opened.operator_database.is_on_postgres() {
+    let tamper = if opened.operator_database.database.is_postgres() {
         opened
             .execute("ALTER TABLE audit ALTER COLUMN details DROP NOT NULL")
             .await;
