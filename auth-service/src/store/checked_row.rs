@@ -4,7 +4,6 @@ use crate::audit::AuditRow;
 use rolegate_proto::time::END_OF_9999;
 use rolegate_sql_store::{Row, TableRow};
 use sqlx::Error;
-use std::fmt;
 
 type JsonObject = serde_json::Map<String, serde_json::Value>;
 
@@ -53,20 +52,11 @@ impl TableRow for CheckedRow {
 }
 
 /// A column whose value cannot be used, and the reason.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the column {column} cannot be read: {problem}")]
 pub(crate) struct UnreadableColumn {
     pub(crate) column: String,
     pub(super) problem: String,
-}
-
-impl fmt::Display for UnreadableColumn {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "the column {} cannot be read: {}",
-            self.column, self.problem
-        )
-    }
 }
 
 impl From<Error> for UnreadableColumn {
