@@ -10,7 +10,6 @@ use crate::{
     },
 };
 use axum::Json;
-use prost_types::Timestamp;
 use rolegate_auth_client::{ActingClient, CallError, Reason, Role, axum::ApiError};
 use rolegate_proto::auth_v1::{ListUsersRequest, User, UserTimes};
 use serde::Serialize;
@@ -42,13 +41,14 @@ pub(crate) struct ListedUserResponse {
 
 impl ListedUserResponse {
     fn new(user: User, times: Option<UserTimes>) -> Result<Self, CallError> {
-        let time = |of: fn(UserTimes) -> Option<Timestamp>| {
-            times.map(|times| optional_rfc3339(of(times))).transpose()
-        };
         Ok(Self {
             user: user.try_into()?,
-            created_at: time(|times| times.created_at)?,
-            last_sign_in_at: time(|times| times.last_login_at)?,
+            created_at: times
+                .map(|times| optional_rfc3339(times.created_at))
+                .transpose()?,
+            last_sign_in_at: times
+                .map(|times| optional_rfc3339(times.last_login_at))
+                .transpose()?,
         })
     }
 }
