@@ -38,7 +38,7 @@ pub(crate) fn complete_document(variant: Variant, mut document: OpenApi) -> Open
         .build();
     document.servers = Some(vec![Server::new("/")]);
     describe_tags(&mut document);
-    for operation in document.paths.paths.values_mut().flat_map(operations) {
+    for operation in operations(&mut document) {
         complete_operation(operation, &variant);
     }
     let components = document.components.get_or_insert_default();

@@ -37,8 +37,7 @@ impl Guard {
             .map(|route| route.map(|methods| methods.route_layer(self.layer.clone())));
         let mut protected = document_token(guarded);
         let description = format!("The caller's stored role is not {}.", self.role_names);
-        let paths = &mut protected.get_openapi_mut().paths.paths;
-        for operation in paths.values_mut().flat_map(operations) {
+        for operation in operations(protected.get_openapi_mut()) {
             add_response(
                 &mut operation.responses,
                 403,
@@ -61,8 +60,7 @@ where
     let mut documented = routes
         .into_iter()
         .fold(OpenApiRouter::default(), OpenApiRouter::routes);
-    let paths = &mut documented.get_openapi_mut().paths.paths;
-    for operation in paths.values_mut().flat_map(operations) {
+    for operation in operations(documented.get_openapi_mut()) {
         operation.security = Some(vec![SecurityRequirement::new("bearer", [""; 0])]);
     }
     documented

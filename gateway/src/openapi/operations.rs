@@ -10,23 +10,25 @@ use serde_json::{Value, json};
 use utoipa::{
     PartialSchema as _,
     openapi::{
-        HeaderBuilder, Ref, RefOr, Response, Responses, Schema, Type,
+        HeaderBuilder, OpenApi, Ref, RefOr, Response, Responses, Schema, Type,
         path::{Operation, Parameter, ParameterIn, PathItem},
         schema::ObjectBuilder,
     },
 };
 
-/// Returns the operations of a path.
-pub(super) fn operations(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
-    let PathItem {
-        get,
-        put,
-        post,
-        delete,
-        patch,
-        ..
-    } = path;
-    [get, put, post, delete, patch].into_iter().flatten()
+/// Returns the operations of a document.
+pub(super) fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
+    document.paths.paths.values_mut().flat_map(|path| {
+        let PathItem {
+            get,
+            put,
+            post,
+            delete,
+            patch,
+            ..
+        } = path;
+        [get, put, post, delete, patch].into_iter().flatten()
+    })
 }
 
 /// Adds to the annotation of an operation the responses and headers that all operations of its kind have.

@@ -26,9 +26,7 @@ const TAGS: [(&str, &str); 5] = [
 
 /// Adds the tags that operations of the document have, with their descriptions.
 pub(super) fn describe_tags(document: &mut OpenApi) {
-    let items = document.paths.paths.values_mut();
-    let used: Vec<_> = items
-        .flat_map(operations)
+    let used: Vec<_> = operations(document)
         .filter_map(|operation| operation.tags.clone())
         .flatten()
         .collect();
