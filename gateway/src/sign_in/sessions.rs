@@ -39,22 +39,8 @@ impl SignInState {
         found
     }
 
-    /// Ends the sessions that were found in cookies, and with [`PairedSession::Ends`] also those that the same sign-ins
-    /// created.
-    pub(super) async fn end_sessions(
-        &self,
-        sessions: &[SecretString],
-        paired: PairedSession,
-        context: CallContext,
-    ) -> Result<(), CallError> {
-        let with_pairs = paired == PairedSession::Ends;
-        self.gateway
-            .auth
-            .end_cookie_sessions(sessions, with_pairs, context)
-            .await
-    }
-
-    /// Ends sessions after a sign-in. The sign-in has succeeded even if the sessions cannot be ended, so a failure is
+    /// Ends the sessions that a browser had in its cookies before a sign-in, and with [`PairedSession::Ends`] also those
+    /// that the same sign-ins created. The sign-in has succeeded even if the sessions cannot be ended, so a failure is
     /// only logged.
     pub(super) async fn end_sessions_or_log(
         &self,
@@ -62,7 +48,10 @@ impl SignInState {
         paired: PairedSession,
         context: CallContext,
     ) {
-        if let Err(error) = self.end_sessions(sessions, paired, context).await {
+        let with_pairs = paired == PairedSession::Ends;
+        let auth = &self.gateway.auth;
+        let ended = auth.end_cookie_sessions(sessions, with_pairs, context);
+        if let Err(error) = ended.await {
             tracing::warn!(%error, "cannot end the sessions that a browser had before");
         }
     }

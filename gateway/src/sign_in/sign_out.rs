@@ -3,7 +3,6 @@
 use super::{
     page::{escaped_location, https_needed, page, refuse},
     return_address::{ReturnAddress, sign_in_path},
-    sessions::PairedSession,
     state::{SignInState, secure_origin},
     submitted_form::SubmittedForm,
 };
@@ -71,10 +70,10 @@ pub(super) async fn submit(
         .iter()
         .flat_map(|cookie| cookie.sessions(&form.headers))
         .collect();
-    let ended = state
-        .end_sessions(&sessions, PairedSession::Ends, context)
-        .await;
-    if let Err(error) = ended {
+    let with_pairs = true;
+    let auth = &state.gateway.auth;
+    let ended = auth.end_cookie_sessions(&sessions, with_pairs, context);
+    if let Err(error) = ended.await {
         let design = state.sign_in.design(&form.headers);
         let page = |problem: &_| respond(design, form.return_address.as_ref(), problem);
         return Ok(refuse(design, error.into(), page));
