@@ -39,7 +39,7 @@ fn routes() -> OpenApiRouter<GatewayState> {
         .routes(routes!(access::basic_index))
         .routes(routes!(accounts::register))
         .routes(routes!(access::public))
-        // The route for any user, whose handler verifies `BasicCredentials`:
+        // The route for any user, whose handler verifies the credentials of HTTP Basic:
         .routes(routes!(access::basic_protected))
 }
 

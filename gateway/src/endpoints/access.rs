@@ -2,7 +2,7 @@
 
 use super::{JsonResult, Message, message};
 use crate::{
-    extract::credentials::BasicCredentials,
+    extract::credentials::authorization,
     openapi::{responses::TooManyAttempts, tags},
     state::GatewayState,
 };
@@ -12,7 +12,11 @@ use axum::{
     response::{IntoResponse as _, Redirect, Response},
 };
 use http::header::{AUTHORIZATION, VARY};
-use rolegate_auth_client::{AcceptedPassword, CallContext, User, axum::CurrentUser};
+use rolegate_auth_client::{
+    AcceptedPassword, CallContext, User,
+    axum::{ApiError, CurrentUser},
+};
+use rolegate_proto::Authorization;
 use rolegate_sign_in::request::asks_for_document;
 
 /// Get the name of the API
@@ -121,8 +125,11 @@ pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Mes
 pub(crate) async fn basic_protected(
     State(state): State<GatewayState>,
     Extension(context): Extension<CallContext>,
-    BasicCredentials { username, password }: BasicCredentials,
+    request: Request,
 ) -> JsonResult<Message> {
+    let Authorization::Basic { username, password } = authorization(request.headers())? else {
+        return Err(ApiError::not_authenticated());
+    };
     let accepted = AcceptedPassword::Password;
     let any_role = &[];
     let verified = state

@@ -25,26 +25,6 @@ pub(crate) fn authorization(headers: &HeaderMap) -> Result<Authorization, ApiErr
         .ok_or_else(ApiError::not_authenticated)
 }
 
-/// The unverified credentials of HTTP Basic (RFC 7617). The extractor rejects with 401 `Not authenticated.` a header
-/// that is missing, repeated or not of the form `Basic <base64 of username:password>`.
-pub(crate) struct BasicCredentials {
-    /// The text before the first colon.
-    pub(crate) username: String,
-    /// The text after the first colon, which may contain more colons.
-    pub(crate) password: SecretString,
-}
-
-impl<S: Sync> FromRequestParts<S> for BasicCredentials {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
-        match authorization(&parts.headers)? {
-            Authorization::Basic { username, password } => Ok(Self { username, password }),
-            Authorization::Bearer(_) => Err(ApiError::not_authenticated()),
-        }
-    }
-}
-
 /// The valid access token or session of the request, for endpoints that no API key may use. The extractor rejects
 /// invalid tokens as [`CurrentUser`] does, and an API key with 403.
 ///

@@ -1,22 +1,18 @@
-use super::BasicCredentials;
-use axum::extract::FromRequestParts as _;
+use super::{Authorization, authorization};
 use base64::{Engine, engine::general_purpose::STANDARD};
-use futures_util::FutureExt as _;
-use http::{HeaderValue, Request, header::AUTHORIZATION};
+use http::{HeaderMap, HeaderValue, header::AUTHORIZATION};
 use secrecy::ExposeSecret;
 
 fn read(values: &[&[u8]]) -> Option<(String, String)> {
-    let (mut parts, ()) = Request::new(()).into_parts();
+    let mut headers = HeaderMap::new();
     for value in values {
         let value = HeaderValue::from_bytes(value).expect("a header value");
-        parts.headers.append(AUTHORIZATION, value);
+        headers.append(AUTHORIZATION, value);
     }
-    let credentials = BasicCredentials::from_request_parts(&mut parts, &());
-    let credentials = credentials.now_or_never().expect("no waiting").ok()?;
-    Some((
-        credentials.username,
-        credentials.password.expose_secret().to_owned(),
-    ))
+    let Ok(Authorization::Basic { username, password }) = authorization(&headers) else {
+        return None;
+    };
+    Some((username, password.expose_secret().to_owned()))
 }
 
 fn read_user_pass(user_pass: &[u8]) -> Option<(String, String)> {
