@@ -4,14 +4,13 @@ use crate::html::escape;
 use http::{HeaderMap, header::ACCEPT_LANGUAGE};
 use std::{collections::HashMap, sync::LazyLock};
 
-macro_rules! languages {
-    ($($language:literal),+ $(,)?) => {
-        vec![$(Texts::read($language, include_str!(concat!("../texts/", $language, ".json")))),+]
-    };
-}
-
 /// The texts of every file of `texts/`, English first. Add a new language here.
-static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| languages!["en", "de"]);
+static LANGUAGES: LazyLock<Vec<Texts>> = LazyLock::new(|| {
+    vec![
+        Texts::read("en", include_str!("../texts/en.json")),
+        Texts::read("de", include_str!("../texts/de.json")),
+    ]
+});
 
 /// The texts of one language.
 #[derive(Debug)]
