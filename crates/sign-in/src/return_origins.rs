@@ -1,7 +1,7 @@
 //! Reads the setting `RETURN_ORIGINS`: the origins that people may come from and go back to.
 
 use crate::{
-    domain::is_public_suffix,
+    domain::{is_in_domain, is_public_suffix},
     origin::{Origin, is_secure},
 };
 use std::str::FromStr;
@@ -36,19 +36,18 @@ impl ReturnOrigin {
         self.url.host_str().unwrap_or_default()
     }
 
+    /// Tells whether the origin is this one, or for a wildcard, whether it is below the domain with the same scheme and
+    /// port.
     fn allows(&self, origin: &Origin) -> bool {
         let url = origin.url();
-        self.allows_host(url.host_str().unwrap_or_default())
+        if !self.is_wildcard {
+            return *url == self.url;
+        }
+        let host = url.host_str().unwrap_or_default();
+        host != self.host()
+            && is_in_domain(host, self.host())
             && self.url.scheme() == url.scheme()
             && self.url.port() == url.port()
-    }
-
-    fn allows_host(&self, host: &str) -> bool {
-        if !self.is_wildcard {
-            return host == self.host();
-        }
-        host.strip_suffix(self.host())
-            .is_some_and(|subdomain| subdomain.ends_with('.'))
     }
 
     /// Parses an entry of the list. Returns `None` if it is invalid.
