@@ -138,14 +138,9 @@ fn denied_credential(
     // auth-service gives these reasons only after it has verified the credential. After other reasons the credential
     // may be unverified. For example, the gateway refuses forms of other sites before any check.
     let reason = extensions.get().and_then(CallError::reason)?;
-    if reason.is_denial() || reason == Reason::PasswordLinkRequired {
-        token_in(authorization)
-    } else {
-        None
+    if !reason.is_denial() && reason != Reason::PasswordLinkRequired {
+        return None;
     }
-}
-
-fn token_in(authorization: Option<HeaderValue>) -> Option<SecretString> {
     bearer_token(authorization?.as_bytes()).map(SecretString::from)
 }
 
@@ -163,11 +158,9 @@ fn start_of(credential: &SecretString, prefix: &str) -> Option<String> {
 mod tests {
     use super::{
         API_KEY_PREFIX, Actor, LogLimiter, MAX_ANONYMOUS, PERIOD, SESSION_PREFIX, client_key,
-        start_of, token_in, unverified_claims,
+        start_of, unverified_claims,
     };
     use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-    use http::HeaderValue;
-    use secrecy::ExposeSecret as _;
 
     #[test]
     fn strangers_cannot_fill_the_log() {
@@ -190,9 +183,7 @@ mod tests {
     #[test]
     fn the_actor_is_read_from_the_claims_and_malformed_tokens_have_none() {
         let actor = |token: &str| {
-            let header = HeaderValue::from_str(&format!("Bearer {token}")).expect("a header");
-            let token = token_in(Some(header)).expect("a token");
-            let actor: Option<Actor> = unverified_claims(token.expose_secret());
+            let actor: Option<Actor> = unverified_claims(token);
             actor.map(|actor| (actor.sub, actor.username))
         };
         let claims = URL_SAFE_NO_PAD.encode(r#"{"sub":"7","username":"ann","role":"user"}"#);
@@ -203,7 +194,6 @@ mod tests {
         for token in ["a", "a.b.c", "..", "e30.e30.x", "rgk_abcdefgh"] {
             assert_eq!(actor(token), None, "{token}");
         }
-        assert!(token_in(None).is_none());
     }
 
     #[test]
