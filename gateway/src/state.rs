@@ -15,10 +15,9 @@ pub(crate) struct GatewayState {
     pub(crate) refusals: Refusals,
     /// The pages and cookies with which people sign in. `None` with `SIGN_IN=off`.
     pub(crate) sign_in: Option<Arc<SignIn>>,
-    /// The setting `SIGN_IN_URL`. Password links are at its origin, even with `SIGN_IN=off`.
-    pub(crate) sign_in_url: Arc<str>,
-    /// The setting `SIGN_IN_TITLE`. Authenticator applications show it as the issuer, even with `SIGN_IN=off`.
-    pub(crate) sign_in_title: Option<Arc<str>>,
+    /// The settings of signing in, two of which count even with `SIGN_IN=off`: password links are at the origin of
+    /// `SIGN_IN_URL`, and authenticator applications show `SIGN_IN_TITLE` as the issuer.
+    pub(crate) sign_in_settings: Arc<SignInSettings>,
     /// The picture at the top of the pages.
     pub(crate) logo: Arc<StaticFile>,
 }
@@ -27,15 +26,14 @@ impl GatewayState {
     pub(crate) fn new(
         auth: AuthClient,
         sign_in: Option<SignIn>,
-        settings: SignInSettings,
+        sign_in_settings: SignInSettings,
         logo: StaticFile,
     ) -> Self {
         Self {
             auth,
             refusals: Refusals::new(),
             sign_in: sign_in.map(Arc::new),
-            sign_in_url: settings.sign_in_url.into(),
-            sign_in_title: settings.brand.sign_in_title.map(Into::into),
+            sign_in_settings: sign_in_settings.into(),
             logo: logo.into(),
         }
     }

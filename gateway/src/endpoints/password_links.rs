@@ -37,7 +37,7 @@ pub(crate) struct PasswordLinkResponse {
 
 impl PasswordLinkResponse {
     pub(super) fn new(state: &GatewayState, link: &PasswordLink) -> Self {
-        let url = password_link_url(&state.sign_in_url, &link.token);
+        let url = password_link_url(&state.sign_in_settings.sign_in_url, &link.token);
         Self {
             url: url.expose_secret().to_owned(),
             expires_at: rfc3339(link.expires_at),

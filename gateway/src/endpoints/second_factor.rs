@@ -104,10 +104,11 @@ pub(crate) async fn enrol_second_factor(
 /// Returns `None` if that host is an IPv6 address, because an issuer cannot have colons, or if it is unknown or too
 /// long.
 fn issuer(state: &GatewayState, headers: &HeaderMap) -> Option<String> {
-    if let Some(title) = &state.sign_in_title {
-        return Some(title.to_string());
+    let settings = &state.sign_in_settings;
+    if let Some(title) = &settings.brand.sign_in_title {
+        return Some(title.clone());
     }
-    let url = match Url::parse(&state.sign_in_url) {
+    let url = match Url::parse(&settings.sign_in_url) {
         Ok(page) => page,
         Err(_) => Origin::from_request_headers(headers)?.url().clone(),
     };
