@@ -5,9 +5,7 @@
 //! again. The watcher stores the position, so no change is lost if the process ends.
 
 use crate::connections::Client;
-use rolegate_grpc_client::{
-    CallContext, CallError, ServiceError, authenticated_request, open_stream,
-};
+use rolegate_grpc_client::{CallContext, CallError, authenticated_request, open_stream};
 use rolegate_proto::{Reason, auth_v1::WatchUsersRequest};
 use secrecy::SecretString;
 use std::{convert::Infallible, error::Error, time::Duration};
@@ -70,26 +68,21 @@ pub(crate) async fn watch_users(client: &Client, watcher: &mut impl UserWatcher)
     let mut has_gap = false;
     loop {
         let Err(error) = watch_once(client, watcher, has_gap, &mut retry_delay).await;
-        let refusal = match error.downcast_ref() {
-            Some(CallError::Refused(refusal)) => Some(refusal),
-            _ => None,
-        };
-        let is_snapshot_required =
-            refusal.is_some_and(|refusal| refusal.reason == Reason::SnapshotRequired);
-        if is_snapshot_required && !has_gap {
+        let reason = error.downcast_ref().and_then(CallError::reason);
+        if reason == Some(Reason::SnapshotRequired) && !has_gap {
             has_gap = true;
             continue;
         }
         has_gap = false;
         watcher.interrupted(&error);
-        sleep(retry_delay.max(min_delay_after(refusal))).await;
+        sleep(retry_delay.max(min_delay_after(&error))).await;
         retry_delay = (retry_delay * 2).min(MAX_RETRY_DELAY);
     }
 }
 
-/// Returns the minimum delay after a refusal; zero after any other error.
-fn min_delay_after(refusal: Option<&ServiceError>) -> Duration {
-    let Some(refusal) = refusal else {
+/// Returns the minimum delay after an error, which is zero unless the error is a refusal.
+fn min_delay_after(error: &WatchError) -> Duration {
+    let Some(CallError::Refused(refusal)) = error.downcast_ref() else {
         return Duration::ZERO;
     };
     match refusal.reason {
