@@ -47,7 +47,8 @@ pub(crate) fn expect_media_type(
     wrong: &'static str,
     is_right: impl FnOnce(&str) -> bool,
 ) -> Result<(), ApiError> {
-    let media_type = MediaType::from_headers(headers)
+    let media_type = single_value(headers, CONTENT_TYPE)
+        .and_then(MediaType::parse)
         .filter(|media_type| is_right(&media_type.essence))
         .ok_or_else(|| unsupported(wrong))?;
     if !media_type.is_utf8() {
@@ -69,11 +70,6 @@ struct MediaType {
 }
 
 impl MediaType {
-    /// Returns the media type in `Content-Type`, or `None` if the header is missing, repeated or malformed.
-    fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        Self::parse(single_value(headers, CONTENT_TYPE)?)
-    }
-
     /// Parses a media type with its parameters. Returns `None` if it is malformed.
     fn parse(text: &str) -> Option<Self> {
         let (essence, mut rest) = text.split_once(';').unwrap_or((text, ""));
