@@ -41,9 +41,7 @@ pub(super) fn record(method: &Method, route: Option<&MatchedPath>, response: &Re
     }
     let cause = response.extensions().get::<CallError>();
     let reason = cause.and_then(CallError::reason).map_or("", Reason::as_str);
-    let is_refused =
-        status == StatusCode::TOO_MANY_REQUESTS || status == StatusCode::SERVICE_UNAVAILABLE;
-    if is_refused && cause.is_some_and(is_refusal) {
+    if cause.is_some_and(is_refusal) {
         let route = route.map_or("unmatched", MatchedPath::as_str);
         REFUSED.with_label_values(&[route, reason]).inc();
         PENDING.count(format!("{route} {reason}"));
