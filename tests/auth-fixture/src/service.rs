@@ -1,6 +1,6 @@
 //! Starts auth-service on a database in a folder of its own.
 
-use crate::layer::Calls;
+use crate::{calls::Calls, layer::observe};
 use clap::{Args as _, Command, FromArgMatches as _};
 use rolegate_auth_client::{AuthClient, BalancedChannel, Stream};
 use rolegate_auth_service::{AuthService, settings::ServiceSettings};
@@ -119,7 +119,7 @@ async fn serve(
     let database = DatabaseUrl::from_file("DATABASE_URL", folder.join("users.db"));
     let config = settings.config(database, keys, CidrSet::default())?;
     let mut service = AuthService::open(config).await?;
-    service.server.routes = calls.observe(service.server.routes);
+    service.server.routes = observe(service.server.routes, calls);
     let shutdown = Shutdown::new();
     let callers = InMemoryCallers {
         streams,
