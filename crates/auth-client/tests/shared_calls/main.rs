@@ -2,46 +2,101 @@
 //! other, and that user changes are followed through interruptions.
 
 mod credentials;
-mod fake_auth;
 mod user_changes;
 
-use fake_auth::FakeAuth;
+use auth_fixture::{Calls, credential};
 use rolegate_auth_client::{
-    AuthClient, BalancedChannel, CallContext, CallError, Reason, Requirement, Role, Stream, User,
+    AuthClient, CallContext, CallError, Reason, Requirement, Role, User,
+    auth_v1::{
+        BatchAuthorizeRequest, BatchVerifyCredentialsRequest, RegisterRequest,
+        VerifyCredentialsRequest,
+    },
 };
-use rolegate_proto::auth_v1::{self as proto, auth_service_server::AuthServiceServer};
+use rolegate_grpc_client::READ_TIMEOUT;
 use secrecy::SecretString;
-use std::{
-    io,
-    sync::{Mutex, atomic::Ordering},
+use std::{sync::mpsc, time::Duration};
+use tokio::{
+    task::{JoinHandle, spawn_blocking, yield_now},
+    time::advance,
 };
-use tokio::task::JoinHandle;
-use tonic::transport::Server;
+use tonic::Status;
 
-fn start() -> (AuthClient, FakeAuth) {
-    let auth = FakeAuth::default();
-    auth.role.store(proto::Role::User.into(), Ordering::SeqCst);
-    let (near, far) = tokio::io::duplex(64 * 1024);
-    let service = AuthServiceServer::new(auth.clone());
-    let connection = tokio_stream::once(io::Result::Ok(far));
-    let (health, health_service) = tonic_health::server::health_reporter();
-    tokio::spawn(async move {
-        health.set_serving::<AuthServiceServer<FakeAuth>>().await;
-        let server = Server::builder()
-            .add_service(service)
-            .add_service(health_service);
-        server.serve_with_incoming(connection).await
-    });
-    let near = Mutex::new(Some(near));
-    let channel = BalancedChannel::with_connector(AuthClient::SERVICE, move || {
-        let near = near.lock().expect("no panic").take();
-        async move {
-            near.map(|near| Box::new(near) as Box<dyn Stream>)
-                .ok_or(io::ErrorKind::ConnectionRefused.into())
+/// The time after which the clock of a test runs. A wait for something that never happens then times out.
+const HANG_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// auth-service, and a client of it whose clock only `advance` moves.
+struct TestService {
+    client: AuthClient,
+    calls: Calls,
+    _stopped_clock: StoppedClock,
+}
+
+/// Keeps a paused clock from running while the test waits for the service, whose thread has a clock of its own.
+/// Otherwise each wait would end in a timeout.
+///
+/// A blocking task keeps the clock from running, until this value is dropped or the test has hung for some time.
+struct StoppedClock {
+    _running: mpsc::Sender<()>,
+}
+
+impl StoppedClock {
+    fn new() -> Self {
+        let (running, ended) = mpsc::channel();
+        spawn_blocking(move || ended.recv_timeout(HANG_TIMEOUT));
+        Self { _running: running }
+    }
+}
+
+/// Starts a service with these flags. The clock of the test must be paused.
+fn start(flags: &[&str]) -> TestService {
+    let service = auth_fixture::start(flags);
+    TestService {
+        client: service.client(),
+        calls: service.calls,
+        _stopped_clock: StoppedClock::new(),
+    }
+}
+
+impl TestService {
+    /// Changes the roles of these users, one after another.
+    async fn change_roles<const N: usize>(&self, user_ids: [i64; N]) {
+        let admin = self
+            .client
+            .clone()
+            .acting_for(token("admin").into(), CallContext::default());
+        for user_id in user_ids {
+            let changed = admin.set_user_role(user_id, "editor".to_owned()).await;
+            changed.expect("changed");
         }
-    });
-    let client = AuthClient::new(channel.clone(), channel);
-    (client, auth)
+    }
+}
+
+fn token(name: &str) -> &'static str {
+    credential(name).expect("a credential")
+}
+
+/// Returns the number of items of each call for decisions or credentials; 0 for a call that is no batch.
+fn sizes(calls: &Calls) -> Vec<usize> {
+    let calls = calls.all().into_iter();
+    calls
+        .map(|call| match &*call.method {
+            "BatchAuthorize" => call.request::<BatchAuthorizeRequest>().items.len(),
+            "BatchVerifyCredentials" => {
+                let items = call.request::<BatchVerifyCredentialsRequest>().items;
+                for item in &items {
+                    assert_eq!(item.client_address.as_deref(), Some("192.0.2.1"));
+                }
+                items.len()
+            }
+            "VerifyCredentials" => {
+                let request = call.request::<VerifyCredentialsRequest>();
+                assert_eq!(request.client_address, None, "it is in the metadata");
+                assert_eq!(call.client_address.as_deref(), Some("192.0.2.1"));
+                0
+            }
+            _ => 0,
+        })
+        .collect()
 }
 
 type Decision = JoinHandle<Result<User, CallError>>;
@@ -59,61 +114,67 @@ fn ask(client: &AuthClient, token: &str) -> Decision {
     })
 }
 
-/// Keeps a call in flight, so that the next decisions wait and form a batch.
-async fn occupy(client: &AuthClient, auth: &FakeAuth) -> Vec<Decision> {
-    let first = ask(client, "1");
-    auth.wait_for_calls(1).await;
+/// Keeps a call in flight until `Authorize` is released, so that the next decisions wait and form a batch.
+async fn occupy(service: &TestService) -> Vec<Decision> {
+    service.calls.hold("Authorize");
+    let first = ask(&service.client, token("user"));
+    service.calls.wait_for("Authorize", 1).await;
     vec![first]
 }
 
+/// Lets all tasks of the client run until they wait for the service or the clock.
 async fn settle() {
     for _ in 0..100 {
-        tokio::task::yield_now().await;
+        yield_now().await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn single_decision_is_an_authorize_and_waiting_ones_share_a_batch() {
-    let (client, auth) = start();
-    let mut decisions = occupy(&client, &auth).await;
-    decisions.extend((2..=40).map(|id| ask(&client, &id.to_string())));
+    let service = start(&[]);
+    let names = ["user", "author", "admin"].into_iter().cycle().take(40);
+    let mut decisions = occupy(&service).await;
+    let others = names.clone().skip(1);
+    decisions.extend(others.map(|name| ask(&service.client, token(name))));
     settle().await;
-    assert_eq!(auth.wait_for_calls(1).await, [0]);
-    auth.answer(2);
-    for (id, decision) in (1..).zip(decisions) {
-        assert_eq!(decision.await.expect("no panic").expect("a user").id, id);
+    assert_eq!(sizes(&service.calls), [0]);
+    service.calls.release("Authorize");
+    for (name, decision) in names.zip(decisions) {
+        let user = decision.await.expect("no panic").expect("a user");
+        assert_eq!(user.username, name);
     }
-    assert_eq!(auth.wait_for_calls(2).await, [0, 39]);
+    assert_eq!(sizes(&service.calls), [0, 39]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn decision_made_after_a_role_change_uses_the_new_role() {
-    let (client, auth) = start();
-    let early = occupy(&client, &auth).await;
-    auth.role.store(proto::Role::Admin.into(), Ordering::SeqCst);
-    let late = ask(&client, "1");
+    let service = start(&[]);
+    let early = occupy(&service).await;
+    let user_id = 2;
+    service.change_roles([user_id]).await;
+    let late = ask(&service.client, token("user"));
     settle().await;
-    auth.answer(3);
+    service.calls.release("Authorize");
     for decision in early {
         assert_eq!(
             decision.await.expect("no panic").expect("a user").role,
             Role::USER
         );
     }
-    assert_eq!(
-        late.await.expect("no panic").expect("a user").role,
-        Role::ADMIN
-    );
+    let late = late.await.expect("no panic").expect("a user");
+    assert_eq!(late.role.as_str(), "editor");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn invalid_tokens_do_not_affect_other_items_of_the_batch() {
-    let (client, auth) = start();
-    let occupied = occupy(&client, &auth).await;
-    let (before, after) = (ask(&client, "3"), ask(&client, "4"));
-    let hostile = ["\0", "\u{202e}", "bad", &"x".repeat(1024 * 1024)].map(|it| ask(&client, it));
+    let service = start(&[]);
+    let client = &service.client;
+    let occupied = occupy(&service).await;
+    let before = ask(client, token("author"));
+    let hostile = ["\0", "\u{202e}", "bad", &"x".repeat(1024 * 1024)].map(|it| ask(client, it));
+    let after = ask(client, token("admin"));
     settle().await;
-    auth.answer(3);
+    service.calls.release("Authorize");
     for decision in occupied.into_iter().chain([before, after]) {
         assert!(decision.await.expect("no panic").is_ok());
     }
@@ -125,41 +186,49 @@ async fn invalid_tokens_do_not_affect_other_items_of_the_batch() {
 
 #[tokio::test(start_paused = true)]
 async fn cancelled_decision_is_not_sent_and_cancels_no_other() {
-    let (client, auth) = start();
-    let occupied = occupy(&client, &auth).await;
-    let (cancelled, other) = (ask(&client, "3"), ask(&client, "4"));
+    let service = start(&[]);
+    let occupied = occupy(&service).await;
+    let cancelled = ask(&service.client, token("author"));
+    let other = ask(&service.client, token("admin"));
     settle().await;
     cancelled.abort();
     settle().await;
-    auth.answer(3);
+    service.calls.release("Authorize");
     assert!(other.await.expect("no panic").is_ok());
     for decision in occupied {
         assert!(decision.await.expect("no panic").is_ok());
     }
-    assert_eq!(auth.wait_for_calls(2).await, [0, 0]);
+    assert_eq!(sizes(&service.calls), [0, 0]);
 }
 
+/// The clock of this test runs, because the client pauses before it retries.
 #[tokio::test]
 async fn unavailable_decision_is_retried_and_registration_is_not() {
-    let (client, auth) = start();
-    auth.answer(1);
-    auth.outages.store(2, Ordering::SeqCst);
-    assert!(ask(&client, "1").await.expect("no panic").is_ok());
-    assert_eq!(auth.wait_for_calls(3).await.len(), 3);
-    auth.outages.store(1, Ordering::SeqCst);
+    let service = auth_fixture::start(&[]);
+    let client = service.client();
+    let calls = service.calls;
+    let down = || Status::unavailable("this replica is down");
+    calls.fail_next("Authorize", down());
+    calls.fail_next("Authorize", down());
+    let decision = ask(&client, token("user")).await.expect("no panic");
+    assert_eq!(decision.expect("a user").username, "user");
+    assert_eq!(calls.methods(), ["Authorize"; 3]);
+    calls.fail_next("Register", down());
     let password = SecretString::from("sesame");
     let registered = client
         .register("ada", &password, CallContext::default())
         .await;
     assert_eq!(registered, Err(CallError::Unavailable));
-    assert_eq!(auth.wait_for_calls(4).await.len(), 4);
+    assert_eq!(calls.requests::<RegisterRequest>("Register").len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn every_decision_has_its_own_deadline() {
-    let (client, auth) = start();
-    let _occupied = occupy(&client, &auth).await;
-    let late = ask(&client, "3");
+    let service = start(&[]);
+    let _occupied = occupy(&service).await;
+    let late = ask(&service.client, token("admin"));
+    settle().await;
+    advance(READ_TIMEOUT).await;
     assert_eq!(
         late.await.expect("no panic"),
         Err(CallError::DeadlineExceeded)

@@ -1,30 +1,38 @@
 //! Tests that a watcher receives every change of users once, through interruptions, gaps and refusals.
 
-use crate::{
-    fake_auth::{FakeAuth, Streamed, refused},
-    settle, start,
-};
+use crate::{HANG_TIMEOUT, TestService, settle, start, token};
+use auth_fixture::{Calls, refusal};
 use rolegate_auth_client::{
-    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
+    CallError, Reason, UserChange, UserEvent, UserWatcher, WatchError, WatchPosition,
+    WatchProgress,
+    auth_v1::{WatchUsersRequest, WatchUsersResponse},
 };
-use rolegate_proto::auth_v1::WatchUsersResponse;
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex},
-    time::Duration,
+use rolegate_proto::ERROR_DOMAIN;
+use std::{collections::HashMap, sync::Arc, time::Duration};
+use tokio::{
+    sync::watch,
+    time::{Instant, advance, timeout},
 };
-use tokio::time::sleep;
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt as _};
 
-/// A watcher that stores the revision of each event.
+const METHOD: &str = "WatchUsers";
+/// The ids of the users of the fixture, in the order of a snapshot.
+const USERS: [i64; 11] = [1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12];
+/// The number of events of a snapshot: a change for each user, and a progress.
+const SNAPSHOT: usize = USERS.len() + 1;
+
+/// A watcher that stores the revision and the seal of each event.
 #[derive(Clone, Default)]
-struct Watcher(Arc<Mutex<Watched>>);
+struct Watcher {
+    log: Arc<watch::Sender<WatchLog>>,
+}
 
 #[derive(Default)]
-struct Watched {
+struct WatchLog {
     revision: Option<i64>,
     seal: Option<String>,
+    connected_at: Vec<Instant>,
     gaps: Vec<bool>,
     events: Vec<UserEvent>,
     interruptions: Vec<Option<Reason>>,
@@ -32,259 +40,335 @@ struct Watched {
     failures: usize,
 }
 
+impl WatchLog {
+    /// Stores an event, and returns whether that succeeded.
+    fn store(&mut self, event: UserEvent) -> bool {
+        if self.failures > 0 {
+            self.failures -= 1;
+            return false;
+        }
+        if revision(&event) > 0 {
+            self.revision = Some(revision(&event));
+            self.seal = seal(&event);
+        }
+        self.events.push(event);
+        true
+    }
+
+    fn revisions(&self) -> Vec<i64> {
+        self.events.iter().map(revision).collect()
+    }
+
+    /// Returns the users of the changes.
+    fn users(&self) -> Vec<i64> {
+        let users = self.events.iter().filter_map(|event| match event {
+            UserEvent::Change(change) => Some(change.user_id),
+            UserEvent::Progress(_) => None,
+        });
+        users.collect()
+    }
+
+    /// Returns the times between successive connections, in milliseconds.
+    fn pauses(&self) -> Vec<u128> {
+        let pairs = self.connected_at.windows(2);
+        pairs.map(|pair| (pair[1] - pair[0]).as_millis()).collect()
+    }
+}
+
+fn revision(event: &UserEvent) -> i64 {
+    let (UserEvent::Change(UserChange { revision, .. })
+    | UserEvent::Progress(WatchProgress { revision, .. })) = event;
+    *revision
+}
+
+fn seal(event: &UserEvent) -> Option<String> {
+    let (UserEvent::Change(UserChange { seal, .. })
+    | UserEvent::Progress(WatchProgress { seal, .. })) = event;
+    seal.clone()
+}
+
 impl UserWatcher for Watcher {
     async fn connect(&mut self, has_gap: bool) -> Result<WatchPosition, WatchError> {
-        let mut watched = self.0.lock().expect("no panic");
-        watched.gaps.push(has_gap);
+        self.log.send_modify(|log| {
+            log.gaps.push(has_gap);
+            log.connected_at.push(Instant::now());
+        });
+        let log = self.log.borrow();
         Ok(WatchPosition {
-            token: Some("key".into()),
-            revision: watched.revision,
-            seal: watched.seal.clone(),
+            token: Some(token("admin").into()),
+            revision: log.revision,
+            seal: log.seal.clone(),
         })
     }
 
     async fn handle(&mut self, event: UserEvent) -> Result<(), WatchError> {
-        let mut watched = self.0.lock().expect("no panic");
-        if watched.failures > 0 {
-            watched.failures -= 1;
-            return Err("not stored".into());
-        }
-        let (UserEvent::Change(UserChange { revision, seal, .. })
-        | UserEvent::Progress(WatchProgress { revision, seal })) = &event;
-        if *revision > 0 {
-            watched.revision = Some(*revision);
-            watched.seal.clone_from(seal);
-        }
-        watched.events.push(event);
-        Ok(())
+        let is_stored = self.log.send_if_modified(|log| log.store(event));
+        is_stored.then_some(()).ok_or("not stored".into())
     }
 
     fn interrupted(&mut self, error: &WatchError) {
         let reason = error.downcast_ref().and_then(CallError::reason);
-        self.0.lock().expect("no panic").interruptions.push(reason);
+        self.log.send_modify(|log| log.interruptions.push(reason));
     }
-}
-
-fn behind(revision: i64) -> Watcher {
-    let watched = Watched {
-        revision: Some(revision),
-        ..Watched::default()
-    };
-    Watcher(Arc::new(Mutex::new(watched)))
 }
 
 impl Watcher {
-    fn events(&self) -> Vec<UserEvent> {
-        self.0.lock().expect("no panic").events.clone()
+    /// Begins to watch.
+    fn follow(&self, service: &TestService) {
+        let client = service.client.clone();
+        let mut watcher = self.clone();
+        tokio::spawn(async move { client.watch_users(&mut watcher).await });
     }
-}
 
-fn change(revision: i64, user_id: i64) -> UserEvent {
-    UserEvent::Change(UserChange {
-        revision,
-        user_id,
-        ..UserChange::default()
-    })
-}
-
-fn progress(revision: i64) -> UserEvent {
-    UserEvent::Progress(WatchProgress {
-        revision,
-        seal: Some(format!("seal of {revision}")),
-    })
-}
-
-/// Returns a stream that sends these events and then ends.
-fn stream<const N: usize>(events: [UserEvent; N]) -> Vec<Streamed> {
-    events
-        .into_iter()
-        .map(|event| Ok(WatchUsersResponse { item: Some(event) }))
-        .collect()
-}
-
-/// Appends this error to a stream, so that the stream ends with it.
-fn failing(mut stream: Vec<Streamed>, status: Status) -> Vec<Streamed> {
-    stream.push(Err(status));
-    stream
-}
-
-/// Lets the watcher follow these streams one after another, until it has opened one that hangs.
-async fn watch(watcher: &Watcher, streams: Vec<Vec<Streamed>>) -> FakeAuth {
-    let (client, auth) = start();
-    let count = streams.len();
-    *auth.watching.streams.lock().expect("no panic") = streams.into();
-    let mut watching = watcher.clone();
-    tokio::spawn(async move { client.watch_users(&mut watching).await });
-    while auth.watching.calls.lock().expect("no panic").len() <= count {
-        sleep(Duration::from_millis(1)).await;
+    async fn wait_until(&self, is_reached: impl FnMut(&WatchLog) -> bool) {
+        let mut log = self.log.subscribe();
+        let reached = timeout(HANG_TIMEOUT, log.wait_for(is_reached)).await;
+        assert!(reached.is_ok(), "this never happens");
     }
-    settle().await;
-    auth
+
+    async fn wait_for_events(&self, count: usize) {
+        self.wait_until(|log| log.events.len() >= count).await;
+    }
+
+    /// Lets the client pause for so many milliseconds after each interruption, until the service has answered the
+    /// last request. The clock stops a millisecond before the end of each pause, to show that it is not shorter.
+    async fn pause<const N: usize>(&self, service: &TestService, pauses: [u64; N]) {
+        for (index, pause) in pauses.into_iter().enumerate() {
+            self.wait_until(|log| log.interruptions.len() > index).await;
+            advance(Duration::from_millis(pause - 1)).await;
+            settle().await;
+            advance(Duration::from_millis(1)).await;
+            settle().await;
+        }
+        let requests = self.log.borrow().connected_at.len();
+        service.calls.wait_for(METHOD, requests).await;
+    }
 }
 
 /// Returns the revision from which the watcher requested each stream.
-fn begun_at(auth: &FakeAuth) -> Vec<Option<i64>> {
-    auth.watching
-        .calls
-        .lock()
-        .expect("no panic")
-        .iter()
-        .map(|call| call.0)
-        .collect()
+fn begun_at(calls: &Calls) -> Vec<Option<i64>> {
+    let requests = calls.requests::<WatchUsersRequest>(METHOD).into_iter();
+    requests.map(|request| request.from_revision).collect()
 }
 
-/// Returns the times between the requests of successive streams, in milliseconds.
-fn pauses(auth: &FakeAuth) -> Vec<u128> {
-    let calls = auth.watching.calls.lock().expect("no panic");
-    calls
-        .windows(2)
-        .map(|calls| (calls[1].1 - calls[0].1).as_millis())
-        .collect()
+/// Returns the status of a clean end.
+fn end() -> Status {
+    Status::ok("")
+}
+
+/// Returns the status of a refusal that does not say when to retry.
+fn refused(reason: Reason) -> Status {
+    let info = ErrorDetails::with_error_info(reason.as_str(), ERROR_DOMAIN, HashMap::new());
+    Status::with_error_details(reason.code(), "", info)
 }
 
 #[tokio::test(start_paused = true)]
 async fn all_users_and_the_changes_behind_them_are_told_once_through_interruptions() {
+    let service = start(&[]);
     let watcher = Watcher::default();
     let stops = Status::unavailable("the replica stops");
-    let streams = vec![
-        stream([change(0, 1), change(0, 2), progress(7), change(8, 9)]),
-        failing(stream([change(9, 3)]), stops),
-        stream([change(10, 4)]),
-    ];
-    let auth = watch(&watcher, streams).await;
-    assert_eq!(begun_at(&auth), [None, Some(8), Some(9), Some(10)]);
-    let snapshot = [change(0, 1), change(0, 2), progress(7)];
-    let expected = [&snapshot[..], &[change(8, 9), change(9, 3), change(10, 4)]].concat();
-    assert_eq!(watcher.events(), expected);
+    service.calls.end_next(METHOD, SNAPSHOT + 1, end());
+    service.calls.end_next(METHOD, 1, stops);
+    service.calls.end_next(METHOD, 1, end());
+    watcher.follow(&service);
+    watcher.wait_for_events(SNAPSHOT).await;
+    service.change_roles([9, 3, 5]).await;
+    watcher.pause(&service, [100; 3]).await;
+    let log = watcher.log.borrow();
+    assert_eq!(log.users(), [&USERS[..], &[9, 3, 5]].concat());
+    let revisions = log.revisions();
+    assert_eq!(revisions[..USERS.len()], [0; USERS.len()]);
+    let [progress, first, second, third] = revisions[USERS.len()..] else {
+        panic!("{revisions:?}")
+    };
+    assert!(progress < first && first < second && second < third);
+    assert_eq!(
+        begun_at(&service.calls),
+        [None, Some(first), Some(second), Some(third)]
+    );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_snapshot_that_breaks_begins_again() {
+    let service = start(&[]);
     let watcher = Watcher::default();
-    let auth = watch(
-        &watcher,
-        vec![stream([change(0, 1)]), stream([progress(7)])],
-    )
-    .await;
-    assert_eq!(begun_at(&auth), [None, None, Some(7)]);
+    service.calls.end_next(METHOD, 1, end());
+    service.calls.end_next(METHOD, SNAPSHOT, end());
+    watcher.follow(&service);
+    watcher.pause(&service, [100; 2]).await;
+    let revision = watcher.log.borrow().revision;
+    assert!(revision > Some(0));
+    assert_eq!(begun_at(&service.calls), [None, None, revision]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn changes_that_are_not_known_any_more_are_replaced_by_a_snapshot_at_once() {
-    let (watcher, gap) = (behind(3), || refused("SNAPSHOT_REQUIRED"));
-    let streams = vec![
-        failing(vec![], gap()),
-        stream([progress(7)]),
-        failing(stream([progress(8)]), gap()),
-        failing(vec![], gap()),
-        stream([progress(9)]),
-    ];
-    let auth = watch(&watcher, streams).await;
+    let service = start(&[]);
+    let watcher = Watcher::default();
+    watcher.log.send_modify(|log| log.revision = Some(3));
+    let gap = || refused(Reason::SnapshotRequired);
+    service.calls.fail_next(METHOD, gap());
+    service.calls.end_next(METHOD, SNAPSHOT, end());
+    service.calls.end_next(METHOD, 1, gap());
+    service.calls.fail_next(METHOD, gap());
+    service.calls.end_next(METHOD, 1, end());
+    watcher.follow(&service);
+    watcher.wait_for_events(SNAPSHOT).await;
+    service.change_roles([9, 3]).await;
+    watcher.pause(&service, [100; 3]).await;
+    let log = watcher.log.borrow();
+    let revisions = log.revisions();
+    let [progress, first, second] = revisions[USERS.len()..] else {
+        panic!("{revisions:?}")
+    };
     assert_eq!(
-        begun_at(&auth),
-        [Some(3), None, Some(7), None, Some(8), Some(9)]
+        begun_at(&service.calls),
+        [
+            Some(3),
+            None,
+            Some(progress),
+            None,
+            Some(first),
+            Some(second)
+        ]
     );
-    assert_eq!(pauses(&auth), [0, 100, 0, 100, 100]);
-    let told = watcher.0.lock().expect("no panic");
-    assert_eq!(told.gaps, [false, true, false, true, false, false]);
+    assert_eq!(log.pauses(), [0, 100, 0, 100, 100]);
+    assert_eq!(log.gaps, [false, true, false, true, false, false]);
     assert_eq!(
-        told.interruptions,
+        log.interruptions,
         [None, Some(Reason::SnapshotRequired), None]
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn pauses_are_doubled_until_a_stream_brings_a_revision() {
-    let mut streams = vec![stream([change(0, 1)]); 9];
-    streams.extend([stream([progress(4)]), vec![]]);
-    let auth = watch(&Watcher::default(), streams).await;
+    let service = start(&[]);
+    let watcher = Watcher::default();
+    for _ in 0..9 {
+        service.calls.end_next(METHOD, 1, end());
+    }
+    service.calls.end_next(METHOD, SNAPSHOT, end());
+    service.calls.end_next(METHOD, 0, end());
+    watcher.follow(&service);
     let expected = [
         100, 200, 400, 800, 1600, 3200, 6400, 10_000, 10_000, 100, 200,
     ];
-    assert_eq!(pauses(&auth), expected);
+    watcher.pause(&service, expected).await;
+    assert_eq!(watcher.log.borrow().pauses(), expected.map(u128::from));
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_event_that_is_not_stored_comes_again() {
-    let watcher = behind(3);
-    watcher.0.lock().expect("no panic").failures = 1;
-    let streams = vec![stream([change(4, 9)]), stream([change(4, 9)])];
-    let auth = watch(&watcher, streams).await;
-    assert_eq!(begun_at(&auth), [Some(3), Some(3), Some(4)]);
-    assert_eq!(watcher.events(), [change(4, 9)]);
+    let service = start(&[]);
+    let watcher = Watcher::default();
+    watcher.follow(&service);
+    watcher.wait_for_events(SNAPSHOT).await;
+    watcher.log.send_modify(|log| log.failures = 1);
+    service.calls.end_next(METHOD, 1, end());
+    service.change_roles([9]).await;
+    watcher.pause(&service, [100; 2]).await;
+    let log = watcher.log.borrow();
+    let progress = log.revisions()[USERS.len()];
+    assert_eq!(
+        begun_at(&service.calls),
+        [None, Some(progress), log.revision]
+    );
+    assert_eq!(log.users(), [&USERS[..], &[9]].concat());
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_permission_it_is_tried_each_minute_and_an_overloaded_service_says_when() {
-    let watcher = behind(3);
-    let mut overloaded = ErrorDetails::with_error_info("OVERLOADED", "rolegate", HashMap::new());
-    overloaded.set_retry_info(Some(Duration::from_secs(7)));
-    let code = tonic::Code::ResourceExhausted;
-    let refusals = [
-        refused("ROLE_INSUFFICIENT"),
-        refused("TOKEN_INVALID"),
-        refused("TOKEN_USER_NOT_FOUND"),
-        refused("SECOND_FACTOR_REQUIRED"),
-        Status::with_error_details(code, "no", overloaded),
-    ];
-    let auth = watch(
-        &watcher,
-        refusals.map(|status| failing(vec![], status)).into(),
-    )
-    .await;
-    assert_eq!(pauses(&auth), [60_000, 60_000, 60_000, 60_000, 7_000]);
-    let reasons = [
+    let service = start(&[]);
+    let watcher = Watcher::default();
+    let lasting = [
         Reason::RoleInsufficient,
         Reason::TokenInvalid,
         Reason::TokenUserNotFound,
         Reason::SecondFactorRequired,
-        Reason::Overloaded,
     ];
-    assert_eq!(
-        watcher.0.lock().expect("no panic").interruptions,
-        reasons.map(Some)
-    );
+    for reason in lasting {
+        service.calls.fail_next(METHOD, refused(reason));
+    }
+    service.calls.fail_next(METHOD, refusal(Reason::Overloaded));
+    watcher.follow(&service);
+    let expected = [60_000, 60_000, 60_000, 60_000, 7_000];
+    watcher.pause(&service, expected).await;
+    let log = watcher.log.borrow();
+    assert_eq!(log.pauses(), expected.map(u128::from));
+    let reasons = [&lasting[..], &[Reason::Overloaded]].concat();
+    let interruptions: Option<Vec<_>> = log.interruptions.iter().copied().collect();
+    assert_eq!(interruptions, Some(reasons));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stream_has_no_deadline_and_what_a_later_version_adds_is_ignored() {
-    let watcher = behind(3);
-    let mut streamed = stream([change(4, 1)]);
-    streamed.insert(0, Ok(WatchUsersResponse { item: None }));
-    let auth = watch(&watcher, vec![streamed]).await;
-    assert_eq!(watcher.events(), [change(4, 1)]);
-    sleep(Duration::from_hours(24)).await;
-    assert_eq!(
-        begun_at(&auth),
-        [Some(3), Some(4)],
-        "the second stream hangs, and goes on"
-    );
+    let service = start(&[]);
+    let watcher = Watcher::default();
+    // The progress becomes an item that the client does not know.
+    service
+        .calls
+        .edit(METHOD, |response: &mut WatchUsersResponse| {
+            response.item = response
+                .item
+                .take()
+                .filter(|item| matches!(item, UserEvent::Change(_)));
+        });
+    watcher.follow(&service);
+    watcher.wait_for_events(USERS.len()).await;
+    service.change_roles([9]).await;
+    watcher.wait_for_events(USERS.len() + 1).await;
+    advance(Duration::from_hours(24)).await;
+    service.change_roles([3]).await;
+    watcher.wait_for_events(USERS.len() + 2).await;
+    let log = watcher.log.borrow();
+    assert_eq!(log.users(), [&USERS[..], &[9, 3]].concat());
+    assert_eq!(begun_at(&service.calls), [None], "the stream goes on");
+    let mut calls = service.calls.all().into_iter();
+    let call = calls.find(|call| call.method == METHOD);
+    assert!(!call.expect("a stream").has_deadline);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_last_seal_is_sent_with_and_without_a_revision_and_another_history_is_refused() {
+    let service = start(&[]);
     let watcher = Watcher::default();
-    let unknown = || failing(vec![], refused("HISTORY_UNKNOWN"));
-    let streams = vec![
-        stream([progress(7)]),
-        failing(vec![], refused("SNAPSHOT_REQUIRED")),
-        unknown(),
-        unknown(),
-        stream([progress(8)]),
+    service.calls.end_next(METHOD, SNAPSHOT, end());
+    let refusals = [
+        Reason::SnapshotRequired,
+        Reason::HistoryUnknown,
+        Reason::HistoryUnknown,
     ];
-    let auth = watch(&watcher, streams).await;
-    let known = Some("seal of 7");
+    for reason in refusals {
+        service.calls.fail_next(METHOD, refused(reason));
+    }
+    service.calls.end_next(METHOD, 1, end());
+    watcher.follow(&service);
+    watcher.wait_for_events(SNAPSHOT).await;
+    service.change_roles([9]).await;
+    watcher.pause(&service, [100, 200, 400, 100]).await;
+    let log = watcher.log.borrow();
+    let [progress, change] = &log.events[USERS.len()..] else {
+        panic!("{:?}", log.events)
+    };
+    let (known, last) = (seal(progress), seal(change));
+    assert!(known.is_some() && last.is_some() && known != last);
+    let requests = service.calls.requests::<WatchUsersRequest>(METHOD);
+    let seals: Vec<_> = requests.into_iter().map(|request| request.seal).collect();
     assert_eq!(
-        *auth.watching.seals.lock().expect("no panic"),
-        [None, known, known, known, known, Some("seal of 8")].map(|seal| seal.map(str::to_owned))
+        seals,
+        [
+            None,
+            known.clone(),
+            known.clone(),
+            known.clone(),
+            known,
+            last
+        ]
     );
+    let (known, last) = (Some(revision(progress)), Some(revision(change)));
     assert_eq!(
-        begun_at(&auth),
-        [None, Some(7), None, Some(7), Some(7), Some(8)]
+        begun_at(&service.calls),
+        [None, known, None, known, known, last]
     );
-    assert_eq!(
-        watcher.0.lock().expect("no panic").interruptions[1..3],
-        [Some(Reason::HistoryUnknown); 2]
-    );
-    assert_eq!(watcher.events(), [progress(7), progress(8)]);
+    assert_eq!(log.interruptions[1..3], [Some(Reason::HistoryUnknown); 2]);
 }
