@@ -40,9 +40,22 @@ impl Authorizer {
         ids
     }
 
-    /// Restricts sessions to cookies, and waits briefly for it: see [`restrict_to_cookies`].
-    pub(super) fn restrict_to_cookies(&self, ids: &[i64]) -> impl Future<Output = ()> {
-        restrict_to_cookies(&*self.store, ids)
+    /// Restricts sessions to cookies after a client has presented them in a cookie for
+    /// applications. Each application can read this cookie, and must not be able to act as its
+    /// visitor by sending the token to the API.
+    ///
+    /// A decision does not depend on this write and waits only briefly for it, because the next
+    /// decision tries again. A failure is only logged.
+    pub(super) async fn restrict_to_cookies(store: &dyn UserStore, ids: &[i64]) {
+        let restricted = wait_briefly(store.restrict_to_cookies(ids)).await;
+        if let Err(error) = restricted
+            && RESTRICTION_WARNING.claim(())
+        {
+            tracing::warn!(
+                error = error_chain(&error),
+                "cannot stop sessions in cookies from working as bearer tokens"
+            );
+        }
     }
 
     /// Restricts sessions in the background, so that the other decisions of a batch do not wait.
@@ -55,26 +68,8 @@ impl Authorizer {
         };
         let store = Arc::clone(&self.store);
         tokio::spawn(RequestContext::propagate(async move {
-            restrict_to_cookies(&*store, &ids).await;
+            Self::restrict_to_cookies(&*store, &ids).await;
             drop(permit);
         }));
-    }
-}
-
-/// Restricts sessions to cookies after a client has presented them in a cookie for
-/// applications. Each application can read this cookie, and must not be able to act as its
-/// visitor by sending the token to the API.
-///
-/// A decision does not depend on this write and waits only briefly for it, because the next
-/// decision tries again. A failure is only logged.
-async fn restrict_to_cookies(store: &dyn UserStore, ids: &[i64]) {
-    let restricted = wait_briefly(store.restrict_to_cookies(ids)).await;
-    if let Err(error) = restricted
-        && RESTRICTION_WARNING.claim(())
-    {
-        tracing::warn!(
-            error = error_chain(&error),
-            "cannot stop sessions in cookies from working as bearer tokens"
-        );
     }
 }
