@@ -98,7 +98,7 @@ impl SignInRecorder {
         tokio::spawn(async move {
             sleep_until(end).await;
             if let Some(store) = store.upgrade() {
-                record_refusal_count(&rows, &*store);
+                Self { store, rows }.record_refusal_count();
             }
         });
     }
@@ -106,13 +106,9 @@ impl SignInRecorder {
     /// Records at once how many refusals got no row. The server calls this before it closes the
     /// store.
     pub(crate) fn record_refusal_count(&self) {
-        record_refusal_count(&self.rows, &*self.store);
-    }
-}
-
-fn record_refusal_count(rows: &SignInRows, store: &dyn UserStore) {
-    if let Some(entry) = rows.take_unrecorded() {
-        entry.log();
-        store.enqueue_event(entry);
+        if let Some(entry) = self.rows.take_unrecorded() {
+            entry.log();
+            self.store.enqueue_event(entry);
+        }
     }
 }
