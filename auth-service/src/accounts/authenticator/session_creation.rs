@@ -141,8 +141,7 @@ impl Authenticator {
             check_name(TokenKind::Session, name)?;
         }
         if let Some(token) = &request.pending {
-            let created = self.finish_sign_in(token, &request, code, origin).await?;
-            return Ok(SessionOutcome::Created(created));
+            return self.finish_sign_in(token, &request, code, origin).await;
         }
         let presented = PresentedCredentials::new(username, password, origin, METHOD);
         let mut has_shown_code = false;
@@ -188,7 +187,6 @@ impl Authenticator {
                 };
                 self.insert_sessions(user, request, by, presented.origin)
                     .await
-                    .map(SessionOutcome::Created)
             }
             Err(error) if error.reason() == Reason::OtpRequired && !request.place.is_empty() => {
                 self.begin_sign_in(&user, request).await
@@ -227,7 +225,7 @@ impl Authenticator {
         request: &SessionRequest,
         code: Option<&str>,
         origin: CallOrigin,
-    ) -> Result<CreatedSession, AccountError> {
+    ) -> Result<SessionOutcome, AccountError> {
         let binding = request.binding();
         let kind = SecretKind::PendingSignIn { binding: &binding };
         let digest = kind.digest(token).ok_or(Reason::TokenInvalid)?;
@@ -245,19 +243,20 @@ impl Authenticator {
             Err(error) if error.reason() == Reason::UserNotFound => {
                 Err(Reason::TokenInvalid.into())
             }
-            created => created,
+            outcome => outcome,
         }
     }
 
     /// Creates the sessions of a user who has presented everything that a sign-in needs, and stores
-    /// the time of the login.
+    /// the time of the login. Fails with [`Reason::UserNotFound`] if the user has changed since it
+    /// was read, or if the pending sign-in of `by` was used or has expired since.
     async fn insert_sessions(
         &self,
         mut user: Timed<User>,
         request: &SessionRequest,
         by: Principal,
         origin: CallOrigin,
-    ) -> Result<CreatedSession, AccountError> {
+    ) -> Result<SessionOutcome, AccountError> {
         self.policy.take_ineffective_role(&mut user.value);
         self.update_last_login(&user);
         let new = self
@@ -277,12 +276,12 @@ impl Authenticator {
             .apply_to_tokens(by, create, Some(user.username.clone()))
             .await?;
         let session = sessions.into_iter().next();
-        Ok(CreatedSession {
+        Ok(SessionOutcome::Created(CreatedSession {
             token,
             session: session.ok_or(Reason::UserNotFound)?,
             application_token,
             user,
-        })
+        }))
     }
 
     /// Generates the sessions to store, each with its token. If there are two, they get the same
