@@ -142,16 +142,10 @@ impl AuthGrpc {
 
 /// Counts the decision about one item of a batch, and converts it into a message.
 fn count_outcome(outcome: Result<Actor, AccountError>) -> AuthorizeOutcome {
+    metrics::count_authorization(outcome.as_ref().err().map(AccountError::reason));
     let outcome = match outcome {
-        Ok(actor) => {
-            metrics::count_authorization(None);
-            Outcome::User(actor.into())
-        }
-        Err(error) => {
-            let reason = error.reason();
-            metrics::count_authorization(Some(reason));
-            Outcome::RefusalReason(reason.as_str().to_owned())
-        }
+        Ok(actor) => Outcome::User(actor.into()),
+        Err(error) => Outcome::RefusalReason(error.reason().as_str().to_owned()),
     };
     AuthorizeOutcome {
         outcome: Some(outcome),
