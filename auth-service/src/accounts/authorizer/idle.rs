@@ -48,7 +48,7 @@ impl Authorizer {
         self.end_if_idle(at, &seem_idle)
             .await
             .unwrap_or_else(|_| IdleSessions {
-                ids: seem_idle.iter().map(|session| session.session_id).collect(),
+                ids: idle_ids(&seem_idle, &range_without_pauses),
                 has_store_failed: true,
             })
     }
