@@ -189,13 +189,11 @@ impl Authorizer {
         credential: &str,
     ) -> Result<Credential, AccountError> {
         let Some(kind) = SecretKind::detect(credential) else {
-            return match source {
-                TokenSource::Bearer => {
-                    let verified = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
-                    Ok(Credential::AccessToken(verified))
-                }
-                TokenSource::Cookie => Err(Reason::TokenInvalid.into()),
-            };
+            if source == TokenSource::Cookie {
+                return Err(Reason::TokenInvalid.into());
+            }
+            let verified = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
+            return Ok(Credential::AccessToken(verified));
         };
         let is_allowed = match source {
             TokenSource::Bearer => kind != SecretKind::DomainSession,
