@@ -8,14 +8,14 @@ use super::{
 };
 use crate::{
     call_origin::CallOrigin,
-    password::{Hasher, PasswordRules},
+    password::{Hasher, PasswordRules, Peppers},
     roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
     store::tests::TestStore,
     tokens::{self, AccessTokens, Keyring},
     user::User,
 };
-use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
+use rolegate_http_server::clients::{ClientSlot, MAX_LOGINS_PER_CLIENT};
 use rolegate_proto::{Role, UnknownRole};
 use secrecy::{ExposeSecret, SecretString};
 use std::{
@@ -84,16 +84,13 @@ impl App {
 
     fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
         let store = Arc::new(TestStore::open_at(NOW));
-        assert!(tokens::self_test());
-        let engine = rolegate_bcrypt_lanes::Settings {
-            threads: 1,
-            ..Default::default()
-        };
-        let hasher =
-            Hasher::start(4, engine, crate::password::Peppers::default()).expect("started");
-        let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
-        let tokens = AccessTokens::new(keyring.expect("long enough"));
-        let services = Services::new(store.clone(), hasher, tokens, policy, initial_password);
+        let services = Services::new(
+            store.clone(),
+            hasher(),
+            access_tokens(),
+            policy,
+            initial_password,
+        );
         Self {
             services: services.expect("randomness"),
             store,
@@ -128,6 +125,31 @@ impl App {
             .await
             .map(|actor| actor.user)
     }
+
+    /// Takes all slots that the client of `origin(1)` may have in the password engine, so that a
+    /// check of a password has to wait.
+    async fn take_slots(&self) -> Vec<ClientSlot> {
+        let mut slots = Vec::new();
+        for _ in 0..MAX_LOGINS_PER_CLIENT {
+            let slot = self.authenticator.hasher.admit(origin(1)).await;
+            slots.push(slot.expect("below its share"));
+        }
+        slots
+    }
+}
+
+fn hasher() -> Hasher {
+    let engine = rolegate_bcrypt_lanes::Settings {
+        threads: 1,
+        ..Default::default()
+    };
+    Hasher::start(4, engine, Peppers::default()).expect("started")
+}
+
+fn access_tokens() -> AccessTokens {
+    assert!(tokens::self_test());
+    let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
+    AccessTokens::new(keyring.expect("long enough"))
 }
 
 fn origin(host: u8) -> CallOrigin {
@@ -235,16 +257,7 @@ async fn closed_and_limited_registration_is_rejected() {
 #[tokio::test]
 async fn a_registration_beyond_the_share_of_a_client_waits_for_its_turn() {
     let app = App::new(POLICY).await;
-    let mut slots = Vec::new();
-    for _ in 0..MAX_LOGINS_PER_CLIENT {
-        slots.push(
-            app.authenticator
-                .hasher
-                .admit(origin(1))
-                .await
-                .expect("below its share"),
-        );
-    }
+    let slots = app.take_slots().await;
     let mut ann = pin!(app.register("ann"));
     assert!(timeout(Duration::ZERO, &mut ann).await.is_err());
     app.users

@@ -10,7 +10,7 @@ use crate::{
         authenticator::session_creation::CreatedSession,
     },
     change::SessionEnd,
-    store::{AuditFilter, AuditStore as _, TokenStore as _, UsageKind},
+    store::{TokenStore as _, UsageKind},
     tokens::TokenKind,
 };
 use secrecy::ExposeSecret as _;
@@ -27,15 +27,12 @@ const MINUTE: Duration = Duration::from_mins(1);
 async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_nowhere_else() {
     let (app, ann) = app().await;
     let (session, _) = app.session().await;
-    let for_domain = || SessionRequest {
-        session_use: SessionUse::Domain,
-        ..SessionRequest::default()
-    };
-    let (domain, stored) = app.try_session("sesame", for_domain()).await.expect("made");
+    let created = made(&app, SessionUse::Domain).await;
+    let domain = created.token.expose_secret().to_owned();
+    let prefix = created.session.prefix;
     assert!(
-        domain.starts_with("rgd_") && stored.prefix == domain[..8],
-        "{}",
-        stored.prefix
+        domain.starts_with("rgd_") && prefix == domain[..8],
+        "{prefix}"
     );
     let token = app.login("ann", "sesame").await.expect("logged in");
     let request = ApiKeyRequest {
@@ -102,11 +99,8 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
 async fn a_session_for_a_domain_ends_as_every_other_does() {
     let (app, ann) = app().await;
     let make = async || {
-        let request = SessionRequest {
-            session_use: SessionUse::Domain,
-            ..SessionRequest::default()
-        };
-        app.try_session("sesame", request).await.expect("made").0
+        let created = made(&app, SessionUse::Domain).await;
+        created.token.expose_secret().to_owned()
     };
     let domain = make().await;
     app.store.set_time(NOW + IDLE - 1);
@@ -130,11 +124,8 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     let credentials = &app.credentials;
     app.register("bob").await.expect("registered");
     let make = async |session_use| {
-        let request = SessionRequest {
-            session_use,
-            ..SessionRequest::default()
-        };
-        app.try_session("sesame", request).await.expect("made").0
+        let created = made(&app, session_use).await;
+        created.token.expose_secret().to_owned()
     };
     let (one, other) = (
         make(SessionUse::Domain).await,
@@ -193,17 +184,12 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     }
     // Each ended session is recorded with the user and the session, like a sign-out of one session.
     let recorded = async || {
-        let filter = AuditFilter {
-            event: "session_ended".to_owned(),
-            limit: 10,
-            ..AuditFilter::default()
-        };
-        app.store.seal_all().await.expect("sealed");
-        app.store.audit(&filter).await.expect("read")
+        let mut rows = app.recorded().await;
+        rows.retain(|row| row.event == "session_ended");
+        rows
     };
     let mut actors = Vec::new();
-    for checked in recorded().await {
-        let row = checked.content.expect("readable");
+    for row in recorded().await {
         assert_eq!(row.actor_id, row.user_id);
         actors.extend(row.actor);
     }
@@ -285,18 +271,11 @@ async fn a_session_is_restricted_when_a_cookie_first_presents_it_and_otherwise_n
         .authorize_from(TokenSource::Cookie, &alone, &any)
         .await
         .expect("valid");
-    let bearer = |token: &str, source| {
-        Ok(AuthorizationRequest {
-            credential: token.to_owned(),
-            source,
-            requirement: any.clone(),
-            client_address: None,
-        })
+    let of_cookie = AuthorizationRequest {
+        source: TokenSource::Cookie,
+        ..bearer(&in_batch, any.clone())
     };
-    let batch = vec![
-        bearer(&in_batch, TokenSource::Cookie),
-        bearer(&of_api, TokenSource::Bearer),
-    ];
+    let batch = vec![Ok(of_cookie), Ok(bearer(&of_api, any))];
     let outcomes = app.authorizer.authorize_batch(batch).await.expect("read");
     assert!(outcomes.iter().all(Result::is_ok));
     // The batch does not wait until the session is restricted.

@@ -11,7 +11,6 @@ use crate::{
     tokens::TokenKind,
     user::User,
 };
-use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
 use rolegate_proto::Role;
 
 /// Returns credentials with a password that may be an API key.
@@ -87,11 +86,7 @@ async fn a_key_passes_in_a_full_window_and_waits_for_no_hash() {
     let ann = KeyUser::new(None, None).await;
     ann.expect_a_wrong_password("ann", "wrong").await;
     assert_err!(ann.present("ann", "sesame").await, TooManyAttempts);
-    let mut slots = Vec::new();
-    for _ in 0..MAX_LOGINS_PER_CLIENT {
-        let slot = ann.app.authenticator.hasher.admit(origin(1)).await;
-        slots.push(slot.expect("below its share"));
-    }
+    let _slots = ann.app.take_slots().await;
     ann.app.store.set_time(NOW + 7);
     ann.present("ann", &ann.key).await.expect("a live key");
     let keys = ann.app.store.tokens_of_user(TokenKind::ApiKey, ann.user.id);

@@ -3,12 +3,11 @@
 use super::{NOW, origin, second_factor::EnrolledUser, sessions::created};
 use crate::{
     accounts::{
-        Requirement, SessionOutcome, SessionRequest, SessionUse,
-        authenticator::session_creation::CreatedSession,
+        SessionOutcome, SessionRequest, SessionUse, authenticator::session_creation::CreatedSession,
     },
     principal::Principal,
     second_factor::Mode,
-    store::{AuditFilter, AuditStore as _, UserFilter, UserStore as _},
+    store::{UserFilter, UserStore as _},
 };
 use rolegate_proto::Reason;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -57,11 +56,6 @@ impl EnrolledUser {
             .await
     }
 
-    async fn is_accepted(&self, token: &str) -> bool {
-        let any = Requirement::AnyAuthenticated;
-        self.app.authorizer.authorize(token, &any).await.is_ok()
-    }
-
     async fn last_login(&self) -> Option<u64> {
         let ann = UserFilter {
             limit: 1,
@@ -74,14 +68,7 @@ impl EnrolledUser {
 
     /// Returns the events of the record with their reasons, the oldest first.
     async fn events(&self) -> Vec<String> {
-        while self.app.store.seal().await.expect("sealed") {}
-        let filter = AuditFilter {
-            limit: 100,
-            ..AuditFilter::default()
-        };
-        let rows = self.app.store.audit(&filter).await.expect("read");
-        let rows = rows.into_iter().rev();
-        let rows = rows.map(|row| row.content.expect("readable"));
+        let rows = self.app.recorded().await.into_iter().rev();
         rows.map(|row| format!("{} {}", row.event, row.details))
             .collect()
     }
@@ -93,7 +80,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
     let token = ann.begin().await;
     let text = token.expose_secret();
     assert!(text.starts_with("rgp_") && text.len() == 47, "{text}");
-    assert!(!ann.is_accepted(text).await, "it is no credential");
+    assert!(!ann.app.is_accepted(text).await, "it is no credential");
     // A wrong code, a blank one and a missing one leave the sign-in pending.
     for (otp, expected) in [
         (Some("000000"), Reason::OtpInvalid),
@@ -107,7 +94,7 @@ async fn the_right_password_is_sent_once_and_the_code_makes_both_sessions() {
     let otp = ann.otp(NOW + 30);
     let made = ann.finish(&token, &otp).await.expect("signed in");
     assert_eq!(made.user.username, "ann");
-    assert!(ann.is_accepted(made.token.expose_secret()).await);
+    assert!(ann.app.is_accepted(made.token.expose_secret()).await);
     assert!(made.application_token.is_some());
     // The pending sign-in was used up, so no code is accepted for it any more.
     for otp in [ann.otp(NOW + 60), ann.code(0)] {

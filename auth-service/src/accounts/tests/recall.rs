@@ -1,8 +1,7 @@
 //! Tests of batches of HTTP Basic credentials.
 
 use super::{ADMIN_USERNAME, App, POLICY, basic_check as check, origin};
-use crate::accounts::{AuthenticatedUser, BasicCredentials, UserUpdateRequest};
-use rolegate_http_server::clients::MAX_LOGINS_PER_CLIENT;
+use crate::accounts::{AuthenticatedUser, BasicCredentials};
 use rolegate_proto::Role;
 
 impl App {
@@ -37,17 +36,7 @@ async fn only_what_the_same_client_presented_before_is_recalled() {
         app.verify(name, "sesame").await.expect("verified");
     }
     let bob = app.verify("bob", "sesame").await.expect("verified");
-    app.users
-        .update_user(
-            &app.admin,
-            bob.id,
-            UserUpdateRequest {
-                username: None,
-                disabled: Some(true),
-            },
-        )
-        .await
-        .expect("disabled");
+    app.set_disabled(bob.id, true).await;
     let long = "x".repeat(300);
     let checks = vec![
         check("ann", "sesame", 1),
@@ -170,16 +159,7 @@ async fn recalling_waits_for_no_hash() {
     app.verify(ADMIN_USERNAME, "sesame")
         .await
         .expect("verified");
-    let mut slots = Vec::new();
-    for _ in 0..MAX_LOGINS_PER_CLIENT {
-        slots.push(
-            app.authenticator
-                .hasher
-                .admit(origin(1))
-                .await
-                .expect("below its share"),
-        );
-    }
+    let _slots = app.take_slots().await;
     let checks = vec![check("ann", "x", 1), check(ADMIN_USERNAME, "sesame", 1)];
     assert_eq!(app.recall(checks).await, [None, Some("admin".to_owned())]);
     assert_err!(app.verify("ann", "x").await, Overloaded);

@@ -1,6 +1,6 @@
 //! Tests that each service works with only its own fields.
 
-use super::{NOW, POLICY, origin};
+use super::{NOW, POLICY, access_tokens, hasher, origin};
 use crate::{
     accounts::{
         AuditRequest, InitialPassword, authenticator::Authenticator, authorizer::Authorizer,
@@ -9,10 +9,10 @@ use crate::{
     },
     audit::Requested,
     change::{Change, NewUser},
-    password::{CredentialCache, Hasher, NO_PASSWORD, Peppers},
+    password::{CredentialCache, NO_PASSWORD},
     principal::Principal,
     store::{AuditFilter, BatchedReads, UserStore, tests::TestStore},
-    tokens::{self, AccessTokens, Keyring},
+    tokens::AccessTokens,
     user::User,
 };
 use rolegate_proto::Role;
@@ -22,12 +22,6 @@ use tokio::sync::Semaphore;
 
 fn store() -> Arc<dyn UserStore> {
     Arc::new(TestStore::open_at(NOW))
-}
-
-fn access_tokens() -> AccessTokens {
-    assert!(tokens::self_test());
-    let keyring = Keyring::new(&SecretString::from("0123456789abcdef0123456789abcdef"), &[]);
-    AccessTokens::new(keyring.expect("long enough"))
 }
 
 fn authorizer(store: &Arc<dyn UserStore>, tokens: AccessTokens) -> Authorizer {
@@ -69,11 +63,7 @@ async fn the_record_is_read_without_a_hasher() {
 #[tokio::test]
 async fn passwords_are_checked_without_an_authorizer() {
     let (store, policy) = (store(), Arc::new(POLICY));
-    let engine = rolegate_bcrypt_lanes::Settings {
-        threads: 1,
-        ..Default::default()
-    };
-    let hasher = Hasher::start(4, engine, Peppers::default()).expect("started");
+    let hasher = hasher();
     let password = policy.passwords.check("sesame".into()).expect("valid");
     let hash = hasher.hash(&password, origin(1)).await.expect("hashed");
     insert(&*store, hash, Role::USER).await;

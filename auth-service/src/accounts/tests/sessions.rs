@@ -1,6 +1,6 @@
 //! Tests of how sessions are created, used and ended.
 
-use super::{App, NOW, POLICY, SESSIONS, changes::owner, origin};
+use super::{App, NOW, POLICY, SESSIONS, bearer, changes::owner, origin};
 use crate::{
     accounts::{
         AccountError, ApiKeyRequest, AuthorizationRequest, Requirement, SessionOutcome,
@@ -70,10 +70,8 @@ impl App {
             .authorize_from(source, token, &requirement)
             .await;
         let bearer = AuthorizationRequest {
-            credential: token.to_owned(),
             source,
-            requirement,
-            client_address: None,
+            ..bearer(token, requirement)
         };
         let batch = self
             .authorizer

@@ -55,14 +55,12 @@ impl App {
         from(address, refuse).await;
     }
 
-    async fn recorded(&self) -> Vec<AuditRow> {
-        self.store.seal().await.expect("sealed");
+    /// Returns all rows of the record, the newest first.
+    pub(super) async fn recorded(&self) -> Vec<AuditRow> {
+        self.store.seal_all().await.expect("sealed");
         let filter = AuditFilter {
-            user_id: None,
-            actor_id: None,
-            event: String::new(),
-            before: None,
             limit: 10_000,
+            ..AuditFilter::default()
         };
         let rows = self.store.audit(&filter).await.expect("read");
         let rows = rows.into_iter();
