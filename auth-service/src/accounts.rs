@@ -15,7 +15,7 @@
 //!   contains the rules for usernames. `initial_password` reads and removes the file with the
 //!   generated password of the first admin.
 //! - `CredentialManager` changes passwords, second factors, password links, API keys and sessions. It
-//!   also signs people out.
+//!   also signs people out. `token_name` contains the rules for the names of API keys and sessions.
 //! - `Record` lets admins and users read the record, in the pages that `paging` cuts. It seals the
 //!   record, removes old rows, and sends the changes of users to other services.
 //! - `Changes` makes the changes, and logs each of them after its commit. `SignInRecorder` puts
@@ -40,6 +40,7 @@ mod services;
 mod sign_in_recorder;
 #[cfg(test)]
 mod tests;
+mod token_name;
 mod username;
 mod users;
 
@@ -49,7 +50,7 @@ pub(crate) use authenticator::{
 };
 pub(crate) use authorizer::{AuthorizationRequest, TokenSource};
 pub(crate) use changes::Changes;
-pub(crate) use credential_manager::opaque_tokens::{ApiKeyRequest, check_key_expiry, check_name};
+pub(crate) use credential_manager::api_keys::{ApiKeyRequest, check_key_expiry};
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use policy::{Policy, SessionLimits};
@@ -59,6 +60,7 @@ pub(crate) use record::{
 };
 pub(crate) use requirement::Requirement;
 pub(crate) use services::Services;
+pub(crate) use token_name::check_name;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub use users::seed::AdminPassword;
 pub(crate) use users::{

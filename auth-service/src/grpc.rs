@@ -2,11 +2,10 @@
 //! `accounts`.
 //!
 //! Each call is a method of [`AuthGrpc`] in the module of its topic: `logins`, `authorize`, `users`,
-//! `passwords`, `second_factor`, `opaque_tokens` (API keys and sessions) and `audit` (the record, and the
-//! changes of users). The method gets the message and the [`Call`], which has the credential of the actor, the
-//! client address and the deadline (`call_origin`). It calls a use case, and returns the response or a value of the
-//! use case that `message` converts into the response. `message` also turns the errors of the use cases into gRPC
-//! statuses.
+//! `passwords`, `second_factor`, `api_keys`, `sessions` and `audit` (the record, and the changes of users). The
+//! method gets the message and the [`Call`], which has the credential of the actor, the client address and the
+//! deadline (`call_origin`). It calls a use case, and returns the response or a value of the use case that
+//! `message` converts into the response. `message` also turns the errors of the use cases into gRPC statuses.
 //!
 //! `user_changes` is the stream of `WatchUsers`. `ext_authz` is the service that Envoy asks whether a request
 //! may pass.
@@ -14,15 +13,16 @@
 //! Nothing is decided here: the rules are in `accounts`. Connections, TLS, the request context and the metrics
 //! of calls are in `rolegate_grpc_server`.
 
+mod api_keys;
 mod audit;
 mod authorize;
 mod call_origin;
 pub(crate) mod ext_authz;
 mod logins;
 mod message;
-mod opaque_tokens;
 mod passwords;
 mod second_factor;
+mod sessions;
 mod user_changes;
 mod users;
 

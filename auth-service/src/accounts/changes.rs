@@ -12,14 +12,22 @@ use crate::{
     metrics,
     principal::Principal,
     store::{CodePurpose, StoreError, UserStore, WriteError},
-    tokens::{MAX_CLOCK_SETBACK_SECONDS, OpaqueToken, TokenKind},
+    tokens::{MAX_CLOCK_SETBACK_SECONDS, NewToken, OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_telemetry::request_context::RequestContext;
+use secrecy::SecretString;
 use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
+
+/// An API key that was just created.
+pub(crate) struct CreatedApiKey {
+    /// The key itself, which is shown once and not stored.
+    pub(crate) key: SecretString,
+    pub(crate) stored: OpaqueToken,
+}
 
 /// Makes changes. Clones share the store.
 #[derive(Clone)]
@@ -119,6 +127,25 @@ impl Changes {
             Ok(tokens)
         })
         .await
+    }
+
+    /// Stores a generated API key of the user with this name.
+    pub(crate) async fn create_api_key(
+        &self,
+        by: Principal,
+        new: NewToken,
+        username: String,
+    ) -> Result<CreatedApiKey, WriteError> {
+        let key = new.token.clone();
+        let create = TokenChange::Create {
+            user_id: new.stored.user_id,
+            kind: TokenKind::ApiKey,
+            created_at: new.stored.created_at,
+            tokens: vec![new],
+        };
+        let created = self.apply_to_tokens(by, create, Some(username)).await?;
+        let stored = created.into_iter().next().ok_or(WriteError::ApiKeyLimit)?;
+        Ok(CreatedApiKey { key, stored })
     }
 
     /// Uses up a recovery code of this user, and returns whether the code is accepted.

@@ -1,15 +1,14 @@
 //! Changes and lists the credentials of users.
 //!
 //! - `passwords`, `password_links` and `second_factor` change how a user signs in.
-//! - `opaque_tokens` creates API keys, and lists and deletes API keys and sessions. `sessions` lists
-//!   sessions as people see them, and `sign_out` ends sessions and revokes access tokens.
+//! - `api_keys` creates and lists API keys. `sessions` lists sessions, and signs users out.
+//!   `delete_tokens`, in this file, deletes tokens of both kinds.
 
-pub(super) mod opaque_tokens;
+pub(super) mod api_keys;
 pub(super) mod password_links;
 mod passwords;
 pub(super) mod second_factor;
 mod sessions;
-mod sign_out;
 
 use super::{
     authenticator::Authenticator, authorizer::Authorizer, changes::Changes, error::AccountError,
@@ -17,10 +16,12 @@ use super::{
     sign_in_recorder::SignInRecorder,
 };
 use crate::{
-    change::Change,
+    actor::Actor,
+    change::{Change, TokenChange, TokenSelection},
     password::Hasher,
     principal::Principal,
     store::{BatchedReads, UserStore},
+    tokens::{OpaqueToken, TokenKind},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -57,5 +58,61 @@ impl CredentialManager {
         self.authorizer
             .reauthorize_if_changed(changed, credential, &requirement, otherwise)
             .await
+    }
+
+    /// Returns the user with this id, or the actor if there is no id.
+    async fn find_user_or_actor(
+        &self,
+        user_id: Option<i64>,
+        actor: &Actor,
+    ) -> Result<User, AccountError> {
+        match user_id {
+            Some(id) => self.authorizer.find_user(id).await,
+            None => Ok(actor.user.clone()),
+        }
+    }
+
+    /// Deletes tokens of the actor, and returns them. With a user id, deletes tokens of that user;
+    /// the actor must then be an admin. Fails if a single token is to be deleted and does not
+    /// exist. All sessions are those except for the one that the actor presented.
+    ///
+    /// An API key may delete no token of its own user except itself, so that a leaked key can do
+    /// little harm.
+    pub(crate) async fn delete_tokens(
+        &self,
+        kind: TokenKind,
+        credential: &str,
+        user_id: Option<i64>,
+        selection: TokenSelection,
+    ) -> Result<Vec<OpaqueToken>, AccountError> {
+        let actor = self
+            .authorizer
+            .authorize(credential, &Requirement::to_act_on(user_id))
+            .await?;
+        let owner_id = user_id.unwrap_or(actor.user.id);
+        let deletes_itself =
+            kind == TokenKind::ApiKey && actor.key_id().map(TokenSelection::One) == Some(selection);
+        if !deletes_itself {
+            actor.refuse_own_key(owner_id)?;
+        }
+        let selection = match (selection, kind, actor.session_id()) {
+            (TokenSelection::All, TokenKind::Session, Some(own)) => TokenSelection::AllBut(own),
+            _ => selection,
+        };
+        let change = TokenChange::Delete {
+            kind,
+            user_id: owner_id,
+            selection,
+        };
+        let by = Principal::acting_on(user_id, actor);
+        let deleted = self.changes.apply_to_tokens(by, change, None).await?;
+        if deleted.is_empty() && matches!(selection, TokenSelection::One(_)) {
+            return Err(match kind {
+                TokenKind::ApiKey => Reason::ApiKeyNotFound,
+                TokenKind::Session => Reason::SessionNotFound,
+            }
+            .into());
+        }
+        Ok(deleted)
     }
 }

@@ -9,7 +9,7 @@
 
 use super::{Authenticator, login::PasswordLogin, password_check::PresentedCredentials};
 use crate::{
-    accounts::{credential_manager::opaque_tokens::check_name, error::AccountError},
+    accounts::{error::AccountError, token_name::check_name},
     call_origin::CallOrigin,
     change::TokenChange,
     principal::Principal,

@@ -33,11 +33,8 @@ pub(super) async fn create_key(
 }
 
 async fn keys(services: &Services, token: &str) -> Vec<OpaqueToken> {
-    let listed = services
-        .credentials
-        .list_tokens(TokenKind::ApiKey, token, None)
-        .await;
-    listed.expect("listed").tokens
+    let listed = services.credentials.list_api_keys(token, None).await;
+    listed.expect("listed")
 }
 
 fn any() -> Requirement {

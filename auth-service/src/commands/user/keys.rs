@@ -81,16 +81,9 @@ pub(super) async fn create(
         details,
     )?;
     new.stored.expires_at = expires_at;
-    let key = new.token.clone();
-    let create = TokenChange::Create {
-        user_id: user.id,
-        kind: TokenKind::ApiKey,
-        created_at,
-        tokens: vec![new],
-    };
     let created = operator
         .changes
-        .apply_to_tokens(Principal::Operator, create, Some(user.username))
+        .create_api_key(Principal::Operator, new, user.username)
         .await
         .map_err(|error| match error {
             WriteError::UserNotFound if user.disabled => {
@@ -99,11 +92,9 @@ pub(super) async fn create(
             WriteError::UserNotFound => not_found(username),
             error => Failure::from(error),
         })?;
-    let [OpaqueToken { id, .. }] = created[..] else {
-        return Err(WriteError::ApiKeyLimit.into());
-    };
+    let id = created.stored.id;
     print_secret(
-        &key,
+        &created.key,
         &format!("API key {id} of the user {username:?} is created"),
         &format!(
             "it is lost: create another, and delete this one with user delete-key USERNAME {id}"

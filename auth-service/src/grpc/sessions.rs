@@ -1,19 +1,12 @@
-//! The calls that create, list and delete API keys, and those that list and revoke sessions.
+//! The calls that list and end sessions, and revoke access tokens.
 
-use super::{
-    AuthGrpc, RpcResult,
-    call_origin::Call,
-    message::{optional_role, timestamp},
-};
+use super::{AuthGrpc, RpcResult, call_origin::Call, message::timestamp};
 use crate::{
-    accounts::{AccountError, ApiKeyRequest},
+    accounts::AccountError,
     change::{SessionEnd, TokenSelection},
     tokens::{OpaqueToken, TokenKind},
 };
-use rolegate_proto::auth_v1::{
-    self as wire, delete_api_keys_request::Keys, delete_sessions_request::Sessions,
-};
-use secrecy::ExposeSecret as _;
+use rolegate_proto::auth_v1::{self as wire, delete_sessions_request::Sessions};
 
 impl AuthGrpc {
     /// Converts a session into a message. `current_id` is the id of the session by which the actor acts, if
@@ -44,38 +37,25 @@ impl AuthGrpc {
         call: &Call,
         message: wire::RevokeTokensRequest,
     ) -> RpcResult<wire::RevokeTokensResponse> {
+        let credentials = &self.services.credentials;
         let cookie_sessions = message.cookie_sessions;
         let user = match (
             message.user_id,
             message.from_cookie,
             cookie_sessions.is_empty(),
         ) {
-            (user_id, false, true) => {
-                self.services
-                    .credentials
-                    .revoke_tokens(call.actor(), user_id)
-                    .await?
-            }
-            (None, true, true) => {
-                self.services
-                    .credentials
-                    .end_cookie_session(call.actor())
-                    .await?
-            }
+            (user_id, false, true) => Some(credentials.revoke_tokens(call.actor(), user_id).await?),
+            (None, true, true) => Some(credentials.end_cookie_session(call.actor()).await?),
             (None, true, false) => {
                 let extent = if message.with_pairs {
                     SessionEnd::WithPairs
                 } else {
                     SessionEnd::Alone
                 };
-                self.services
-                    .credentials
+                credentials
                     .end_cookie_sessions(&cookie_sessions, extent)
                     .await?;
-                return Ok(wire::RevokeTokensResponse {
-                    user: None,
-                    cookie_sessions_ended: true,
-                });
+                None
             }
             _ => {
                 return Err(AccountError::invalid_request(
@@ -84,68 +64,9 @@ impl AuthGrpc {
             }
         };
         Ok(wire::RevokeTokensResponse {
-            user: Some(user.into()),
-            cookie_sessions_ended: false,
+            cookie_sessions_ended: user.is_none(),
+            user: user.map(Into::into),
         })
-    }
-
-    pub(super) async fn create_api_key(
-        &self,
-        call: &Call,
-        message: wire::CreateApiKeyRequest,
-    ) -> RpcResult<wire::CreateApiKeyResponse> {
-        let new = ApiKeyRequest {
-            user_id: message.user_id,
-            name: message.name,
-            role: optional_role(message.role_name, message.role),
-            expires_at: message.expires_at.map(|time| time.seconds),
-        };
-        let created = self
-            .services
-            .credentials
-            .create_api_key(call.actor(), new)
-            .await?;
-        Ok(wire::CreateApiKeyResponse {
-            key: created.key.expose_secret().to_owned(),
-            api_key: Some(created.stored.into()),
-        })
-    }
-
-    pub(super) async fn list_api_keys(
-        &self,
-        call: &Call,
-        message: wire::ListApiKeysRequest,
-    ) -> RpcResult<wire::ListApiKeysResponse> {
-        let listed = self
-            .services
-            .credentials
-            .list_tokens(TokenKind::ApiKey, call.actor(), message.user_id)
-            .await?;
-        let api_keys = listed.tokens.into_iter().map(Into::into).collect();
-        Ok(wire::ListApiKeysResponse { api_keys })
-    }
-
-    pub(super) async fn delete_api_keys(
-        &self,
-        call: &Call,
-        message: wire::DeleteApiKeysRequest,
-    ) -> RpcResult<wire::DeleteApiKeysResponse> {
-        let keys = match message.keys {
-            Some(Keys::KeyId(id)) => TokenSelection::One(id),
-            Some(Keys::All(_)) => TokenSelection::All,
-            None => {
-                return Err(AccountError::invalid_request(
-                    "say which keys: key_id or all",
-                ));
-            }
-        };
-        let keys = self
-            .services
-            .credentials
-            .delete_tokens(TokenKind::ApiKey, call.actor(), message.user_id, keys)
-            .await?;
-        let api_keys = keys.into_iter().map(Into::into).collect();
-        Ok(wire::DeleteApiKeysResponse { api_keys })
     }
 
     pub(super) async fn list_sessions(

@@ -1,0 +1,71 @@
+//! The calls that create, list and delete API keys.
+
+use super::{AuthGrpc, RpcResult, call_origin::Call, message::optional_role};
+use crate::{
+    accounts::{AccountError, ApiKeyRequest},
+    change::TokenSelection,
+    tokens::TokenKind,
+};
+use rolegate_proto::auth_v1::{self as wire, delete_api_keys_request::Keys};
+use secrecy::ExposeSecret as _;
+
+impl AuthGrpc {
+    pub(super) async fn create_api_key(
+        &self,
+        call: &Call,
+        message: wire::CreateApiKeyRequest,
+    ) -> RpcResult<wire::CreateApiKeyResponse> {
+        let new = ApiKeyRequest {
+            user_id: message.user_id,
+            name: message.name,
+            role: optional_role(message.role_name, message.role),
+            expires_at: message.expires_at.map(|time| time.seconds),
+        };
+        let created = self
+            .services
+            .credentials
+            .create_api_key(call.actor(), new)
+            .await?;
+        Ok(wire::CreateApiKeyResponse {
+            key: created.key.expose_secret().to_owned(),
+            api_key: Some(created.stored.into()),
+        })
+    }
+
+    pub(super) async fn list_api_keys(
+        &self,
+        call: &Call,
+        message: wire::ListApiKeysRequest,
+    ) -> RpcResult<wire::ListApiKeysResponse> {
+        let keys = self
+            .services
+            .credentials
+            .list_api_keys(call.actor(), message.user_id)
+            .await?;
+        let api_keys = keys.into_iter().map(Into::into).collect();
+        Ok(wire::ListApiKeysResponse { api_keys })
+    }
+
+    pub(super) async fn delete_api_keys(
+        &self,
+        call: &Call,
+        message: wire::DeleteApiKeysRequest,
+    ) -> RpcResult<wire::DeleteApiKeysResponse> {
+        let keys = match message.keys {
+            Some(Keys::KeyId(id)) => TokenSelection::One(id),
+            Some(Keys::All(_)) => TokenSelection::All,
+            None => {
+                return Err(AccountError::invalid_request(
+                    "say which keys: key_id or all",
+                ));
+            }
+        };
+        let keys = self
+            .services
+            .credentials
+            .delete_tokens(TokenKind::ApiKey, call.actor(), message.user_id, keys)
+            .await?;
+        let api_keys = keys.into_iter().map(Into::into).collect();
+        Ok(wire::DeleteApiKeysResponse { api_keys })
+    }
+}
