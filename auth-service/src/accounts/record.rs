@@ -138,7 +138,7 @@ impl Record {
         };
         let mut checked = self.store.audit(&filter).await?;
         drop(permit);
-        let next_after = cut_page(&mut checked, size, |row| row.revision);
+        let next_after = cut_page(&mut checked, filter.limit, |row| row.revision);
         let mut rows: Vec<AuditRow> = checked.into_iter().map(present).collect();
         if own {
             hide_addresses_of_others(&mut rows, actor_id);

@@ -91,17 +91,15 @@ impl Users {
         request: UserPageRequest,
     ) -> Result<UserPage, AccountError> {
         let admin_id = self.authorizer.authorize_admin(credential).await?.user.id;
-        let mut filter = self.user_filter(request)?;
+        let filter = self.user_filter(request)?;
         let _running_search = if filter.search.is_empty() {
             None
         } else {
             let slot = self.searches.acquire(admin_id);
             Some(slot.ok_or_else(|| AccountError::overloaded(SEARCH_RETRY))?)
         };
-        let size = filter.limit;
-        filter.limit = size + 1;
         let mut users = self.store.list(&filter).await?;
-        let next_after = cut_page(&mut users, size, |listed| listed.user.id);
+        let next_after = cut_page(&mut users, filter.limit, |listed| listed.user.id);
         for listed in &mut users {
             let noted = self
                 .store
@@ -145,12 +143,20 @@ impl Users {
     /// Checks a request for a page, in the order that the contract fixes, and returns the filter
     /// for the store.
     fn user_filter(&self, request: UserPageRequest) -> Result<UserFilter, AccountError> {
-        let size = page_size(request.size)
+        let UserPageRequest {
+            size,
+            after,
+            username_prefix,
+            role,
+            disabled,
+            search,
+        } = request;
+        let size = page_size(size)
             .ok_or_else(|| AccountError::invalid_request("page_size must be 0 to 200"))?;
-        if request.after < 0 {
+        if after < 0 {
             return Err(AccountError::invalid_request("after must not be negative"));
         }
-        for text in [&request.username_prefix, &request.search] {
+        for text in [&username_prefix, &search] {
             if text.len() > username::MAX_LENGTH {
                 return Err(username::WRONG_LENGTH);
             }
@@ -158,17 +164,17 @@ impl Users {
                 return Err(username::HAS_CONTROL_CHARACTER);
             }
         }
-        let role = request
-            .role
+        let role = role
             .map(|role| self.policy.require_known_role(role))
             .transpose()?;
         Ok(UserFilter {
-            after: request.after,
-            limit: size.into(),
-            username_prefix: request.username_prefix,
+            after,
+            // The row that follows the page shows whether there is a next page.
+            limit: i64::from(size) + 1,
+            username_prefix,
             role,
-            disabled: request.disabled,
-            search: request.search,
+            disabled,
+            search,
         })
     }
 }
