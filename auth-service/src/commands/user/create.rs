@@ -44,31 +44,31 @@ pub(super) async fn run(
     if operator.find(username).await.is_ok() {
         return Err(username_taken(username));
     }
-    if arguments.link {
-        // Only the link is on stdout, so that a script can send it.
+    let new = if arguments.link {
         let link = NewPasswordLink::generate(operator.now().await?)?;
-        let new = NewUser::with_link(username.clone(), role, link.clone());
-        print_note(&insert(operator, new).await?);
-        return print_link(username, settings, &link);
-    }
-    let file = arguments.new_password_file.as_deref();
-    let new = NewUser {
-        username: username.clone(),
-        password_hash: new_password::hash(file, settings).await?,
-        role,
-        link: None,
+        NewUser::with_link(username.clone(), role, link)
+    } else {
+        let file = arguments.new_password_file.as_deref();
+        NewUser {
+            username: username.clone(),
+            password_hash: new_password::hash(file, settings).await?,
+            role,
+            link: None,
+        }
     };
-    print(&insert(operator, new).await?);
-    Ok(())
-}
-
-/// Inserts a user, and returns the message for the operator.
-async fn insert(operator: &Operator, new: NewUser) -> Result<String, Failure> {
-    let username = new.username.clone();
-    let role = new.role;
-    let user = operator.apply(&username, Change::CreateUser(new)).await?;
-    Ok(format!(
+    let link = new.link.clone();
+    let user = operator.apply(username, Change::CreateUser(new)).await?;
+    let outcome = format!(
         "User {} ({username:?}) is created, with the role {role}.",
         user.id
-    ))
+    );
+    match link {
+        None => print(&outcome),
+        Some(link) => {
+            // Only the link is on stdout, so that a script can send it.
+            print_note(&outcome);
+            print_link(username, settings, &link)?;
+        }
+    }
+    Ok(())
 }
