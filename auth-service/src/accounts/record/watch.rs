@@ -16,11 +16,11 @@ pub(crate) mod streams;
 
 pub(crate) use access::Watcher;
 pub(crate) use items::{WatchItem, WatchItems};
-pub(crate) use stream::WatchStart;
 
 use super::Record;
 use crate::{accounts::error::AccountError, store::SealReference};
 use access::WatchAccess;
+use items::StreamPosition;
 use rolegate_program::shutdown::Shutdown;
 use rolegate_proto::Reason;
 use std::{sync::Arc, time::Duration};
@@ -37,6 +37,15 @@ const BUSY_RETRY: Duration = Duration::from_secs(10);
 /// The maximum time that the start of a stream waits for a permit to read the record.
 const START_TIMEOUT: Duration = Duration::from_secs(2);
 
+/// The position in the record from which a stream starts.
+pub(crate) struct WatchStart {
+    /// The last revision that the caller has stored; `None` to get all users first.
+    pub(crate) revision: Option<i64>,
+    /// The last seal that the caller has seen. If the record lacks this seal, it is not the record
+    /// that the caller knows.
+    pub(crate) seal: Option<SealReference>,
+}
+
 impl Record {
     /// Returns the handle with which the server ends the streams of this replica when it stops.
     pub(crate) fn end_of_watches(&self) -> Shutdown {
@@ -49,7 +58,7 @@ impl Record {
     pub(crate) async fn watch_users(
         self: &Arc<Self>,
         watcher: Watcher,
-        mut start: WatchStart,
+        start: WatchStart,
     ) -> Result<WatchItems, AccountError> {
         let caller = watcher.check(&self.authorizer).await?;
         let busy = || AccountError::overloaded(BUSY_RETRY);
@@ -60,7 +69,7 @@ impl Record {
         } else {
             None
         };
-        self.complete_start(&mut start).await?;
+        let position = self.check_start(start).await?;
         let (items, item_receiver) = mpsc::channel(MAX_WAITING_ITEMS);
         let (error_sender, error_receiver) = oneshot::channel();
         let mut stream = WatchStream {
@@ -74,7 +83,7 @@ impl Record {
             tokio::select! {
                 () = stopping => {}
                 () = items.closed() => {}
-                error = stream.send_all(start, snapshot_permit) => {
+                error = stream.send_all(position, snapshot_permit) => {
                     let _ = error_sender.send(error);
                 }
             }
@@ -85,31 +94,33 @@ impl Record {
         })
     }
 
-    /// Checks that the record has the seal of `start` and all changes after its revision. A start
-    /// with a revision and no seal gets the newest seal.
-    async fn complete_start(&self, start: &mut WatchStart) -> Result<(), AccountError> {
-        if start.revision.is_none() && start.seal.is_none() {
-            return Ok(());
+    /// Checks that the record has the seal of `start` and all changes after its revision, and
+    /// returns its position; `None` if it has no revision. A position without a seal gets the newest
+    /// seal.
+    async fn check_start(&self, start: WatchStart) -> Result<Option<StreamPosition>, AccountError> {
+        let WatchStart { revision, seal } = start;
+        if revision.is_none() && seal.is_none() {
+            return Ok(None);
         }
         let acquired = timeout(START_TIMEOUT, self.watches.record_reads.acquire()).await;
         let Ok(Ok(_permit)) = acquired else {
             return Err(AccountError::overloaded(BUSY_RETRY));
         };
-        if let Some(seal) = &start.seal
+        if let Some(seal) = &seal
             && !self.has_seal(seal).await?
         {
             return Err(Reason::HistoryUnknown.into());
         }
-        let Some(revision) = start.revision else {
-            return Ok(());
+        let Some(revision) = revision else {
+            return Ok(None);
         };
         if !self.store.has_revision(revision).await? {
             return Err(Reason::SnapshotRequired.into());
         }
-        if start.seal.is_none() {
-            let newest = self.store.seals().await?.newest;
-            start.seal = SealReference::new(&newest);
-        }
-        Ok(())
+        let seal = match seal {
+            Some(_) => seal,
+            None => SealReference::new(&self.store.seals().await?.newest),
+        };
+        Ok(Some(StreamPosition { revision, seal }))
     }
 }

@@ -31,15 +31,6 @@ const MIN_USERS_PER_SECOND: u64 = 1000;
 /// The interval at which a stream reports its position in the record, if the position has changed.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The position in the record from which a stream starts.
-pub(crate) struct WatchStart {
-    /// The last revision that the caller has stored; `None` to get all users first.
-    pub(crate) revision: Option<i64>,
-    /// The last seal that the caller has seen. If the record lacks this seal, it is not the record
-    /// that the caller knows.
-    pub(crate) seal: Option<SealReference>,
-}
-
 /// Changes that were read together.
 struct ChangeBatch {
     /// The newest seal, read before the changes.
@@ -54,19 +45,16 @@ pub(super) struct WatchStream {
 }
 
 impl WatchStream {
-    /// Sends a snapshot if the start has no revision, and then changes until something fails.
-    /// Returns the error.
+    /// Sends the changes after a position until something fails, and returns the error. Without a
+    /// position, sends a snapshot first.
     pub(super) async fn send_all(
         &mut self,
-        start: WatchStart,
+        position: Option<StreamPosition>,
         snapshot_permit: Option<OwnedSemaphorePermit>,
     ) -> AccountError {
         let sent = async {
-            let position = match start.revision {
-                Some(revision) => StreamPosition {
-                    revision,
-                    seal: start.seal,
-                },
+            let position = match position {
+                Some(position) => position,
                 None => self.send_snapshot().await?,
             };
             drop(snapshot_permit);
