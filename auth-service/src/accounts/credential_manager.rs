@@ -5,7 +5,7 @@
 //!   `delete_tokens`, in this file, deletes tokens of both kinds.
 
 pub(super) mod api_keys;
-pub(super) mod password_links;
+mod password_links;
 mod passwords;
 pub(super) mod second_factor;
 mod sessions;

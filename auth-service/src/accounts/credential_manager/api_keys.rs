@@ -14,6 +14,7 @@ use crate::{
 };
 use rolegate_proto::{Reason, Role, UnknownRole, time::END_OF_9999};
 
+/// A request for a new API key.
 #[derive(Default)]
 pub(crate) struct ApiKeyRequest {
     /// The id of the user for whom the key acts; `None` for the actor.

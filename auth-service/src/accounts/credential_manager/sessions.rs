@@ -159,12 +159,13 @@ impl CredentialManager {
 /// Merges the two sessions of a sign-in into the first one, which gets the later of their last
 /// uses.
 fn merge_pairs(sessions: Vec<OpaqueToken>) -> Vec<OpaqueToken> {
+    let pair_id = |session: &OpaqueToken| session.session()?.pair_id;
     let mut sign_ins: Vec<OpaqueToken> = Vec::with_capacity(sessions.len());
     for session in sessions {
-        let pair_id = session.session().and_then(|details| details.pair_id);
-        let first = sign_ins.iter_mut().find(|first| {
-            pair_id.is_some() && first.session().and_then(|details| details.pair_id) == pair_id
-        });
+        let pair = pair_id(&session);
+        let first = sign_ins
+            .iter_mut()
+            .find(|first| pair.is_some() && pair_id(first) == pair);
         match first {
             Some(first) => first.last_used_at = first.last_used_at.max(session.last_used_at),
             None => sign_ins.push(session),

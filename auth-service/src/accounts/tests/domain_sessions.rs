@@ -1,7 +1,9 @@
 //! Tests of sessions in cookies, and of sessions for the cookie of a domain.
 
 use super::{
-    App, NOW, SESSIONS, bearer, origin,
+    App, NOW, SESSIONS,
+    api_keys::create_key,
+    bearer, origin,
     sessions::{app, created, tokens},
 };
 use crate::{
@@ -35,25 +37,16 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
         "{prefix}"
     );
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let request = ApiKeyRequest {
-        name: "export".to_owned(),
-        ..ApiKeyRequest::default()
-    };
-    let key = app
-        .credentials
-        .create_api_key(&token, request)
-        .await
-        .expect("a key")
-        .key;
+    let (key, _) = create_key(&app, &token, None, None).await;
     let other_prefix = |token: &str, prefix: &str| format!("{prefix}{}", &token[4..]);
     for (credential, in_header, in_cookie) in [
         (&*session, true, true),
         (&*domain, false, true),
         (&*token, true, false),
-        (key.expose_secret(), true, false),
+        (&*key, true, false),
         (&*other_prefix(&domain, "rgs_"), false, false),
         (&*other_prefix(&session, "rgd_"), false, false),
-        (&*other_prefix(key.expose_secret(), "rgs_"), false, false),
+        (&*other_prefix(&key, "rgs_"), false, false),
         ("rgd_", false, false),
         ("", false, false),
     ] {
@@ -87,7 +80,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
         );
         assert!(!app.is_accepted_in_cookie(made).await);
     }
-    for refused in [&*domain, &*token, key.expose_secret()] {
+    for refused in [&domain, &token, &key] {
         assert_err!(
             app.credentials.end_cookie_session(refused).await,
             TokenInvalid
@@ -147,30 +140,12 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         .token
         .expose_secret()
         .to_owned();
-    let request = ApiKeyRequest {
-        name: "export".to_owned(),
-        ..ApiKeyRequest::default()
-    };
-    let key = credentials
-        .create_api_key(&kept, request)
-        .await
-        .expect("a key")
-        .key;
+    let (key, _) = create_key(&app, &kept, None, None).await;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let mut cookies: Vec<String> = (0..300).map(|it| format!("rgs_{it:043}")).collect();
     cookies.splice(
         100..100,
-        [
-            &one,
-            &of_bob,
-            key.expose_secret(),
-            &token,
-            "rgs_",
-            "",
-            &other,
-            &one,
-        ]
-        .map(str::to_owned),
+        [&one, &of_bob, &key, &token, "rgs_", "", &other, &one].map(str::to_owned),
     );
     credentials
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
@@ -179,7 +154,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     for ended in [&one, &other, &of_bob] {
         assert!(!app.is_accepted_in_cookie(ended).await, "{ended}");
     }
-    for valid in [&kept, &token, key.expose_secret()] {
+    for valid in [&kept, &token, &key] {
         assert!(app.is_accepted(valid).await, "{valid}");
     }
     // Each ended session is recorded with the user and the session, like a sign-out of one session.

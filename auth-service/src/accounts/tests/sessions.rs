@@ -1,6 +1,6 @@
 //! Tests of how sessions are created, used and ended.
 
-use super::{App, NOW, POLICY, SESSIONS, bearer, changes::owner, origin};
+use super::{App, NOW, POLICY, SESSIONS, api_keys::create_key, bearer, changes::owner, origin};
 use crate::{
     accounts::{
         AccountError, ApiKeyRequest, AuthorizationRequest, Requirement, SessionOutcome,
@@ -128,14 +128,7 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
             }
         );
     }
-    let request = ApiKeyRequest {
-        name: "export".to_owned(),
-        ..ApiKeyRequest::default()
-    };
-    app.credentials
-        .create_api_key(&token, request)
-        .await
-        .expect("a key");
+    create_key(&app, &token, None, None).await;
     app.credentials
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await
@@ -437,23 +430,12 @@ async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() 
     assert_err!(end(&two, Some(1), None).await, RoleInsufficient);
     assert_err!(end(&app.admin, Some(999), None).await, UserNotFound);
     // The id of an API key does not name a session.
-    let request = ApiKeyRequest {
-        name: "export".to_owned(),
-        ..ApiKeyRequest::default()
-    };
-    let created = credentials
-        .create_api_key(&two, request)
-        .await
-        .expect("a key");
-    assert_err!(
-        end(&two, None, Some(created.stored.id)).await,
-        SessionNotFound
-    );
-    let key = created.key.expose_secret();
+    let (key, key_id) = create_key(&app, &two, None, None).await;
+    assert_err!(end(&two, None, Some(key_id)).await, SessionNotFound);
     for id in [None, Some(second.id)] {
-        assert_err!(end(key, None, id).await, RoleInsufficient);
+        assert_err!(end(&key, None, id).await, RoleInsufficient);
     }
-    assert_eq!(app.ids(key).await, [second.id]);
+    assert_eq!(app.ids(&key).await, [second.id]);
     app.store.set_time(NOW + IDLE);
     let token = app.login("ann", "sesame").await.expect("logged in");
     assert_eq!(app.ids(&token).await, [0; 0]);

@@ -1,10 +1,8 @@
 //! Tests of renaming users, and of the credentials that a new name revokes.
 
-use super::{App, NOW, POLICY, origin, sessions::created};
+use super::{App, NOW, POLICY, api_keys::create_key, origin, sessions::created};
 use crate::{
-    accounts::{
-        AccountError, ApiKeyRequest, AuditRequest, Requirement, SessionRequest, UserUpdateRequest,
-    },
+    accounts::{AccountError, AuditRequest, Requirement, SessionRequest, UserUpdateRequest},
     user::User,
 };
 use rolegate_proto::Role;
@@ -175,12 +173,7 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
     let promoted = app.users.set_user_role(&app.admin, ann.id, admin).await;
     promoted.expect("promoted");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let request = ApiKeyRequest {
-        name: "key".to_owned(),
-        ..ApiKeyRequest::default()
-    };
-    let made = app.credentials.create_api_key(&token, request).await;
-    let key = made.expect("made").key.expose_secret().to_owned();
+    let (key, _) = create_key(&app, &token, None, None).await;
     let renamed = app
         .users
         .update_user(
