@@ -9,11 +9,9 @@ use unicode_normalization::is_nfc;
 pub(crate) const ADMIN_USERNAME: &str = "admin";
 
 /// The maximum length of a username, in bytes.
-pub(super) const MAX_LENGTH: usize = 255;
+const MAX_LENGTH: usize = 255;
 
-pub(super) const WRONG_LENGTH: AccountError = broken("Username must have 1 to 255 bytes.");
-pub(super) const HAS_CONTROL_CHARACTER: AccountError =
-    broken("Username must not contain control characters.");
+const WRONG_LENGTH: AccountError = broken("Username must have 1 to 255 bytes.");
 
 const fn broken(rule: &'static str) -> AccountError {
     AccountError::Invalid {
@@ -22,12 +20,22 @@ const fn broken(rule: &'static str) -> AccountError {
     }
 }
 
-/// Checks the rules that all stored names meet, old and new.
-pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
-    if text.is_empty() || text.len() > MAX_LENGTH {
+/// Checks the rules that each part of a name meets, even an empty one.
+pub(super) fn check_part(text: &str) -> Result<(), AccountError> {
+    if text.len() > MAX_LENGTH {
         Err(WRONG_LENGTH)
     } else if text.chars().any(char::is_control) {
-        Err(HAS_CONTROL_CHARACTER)
+        Err(broken("Username must not contain control characters."))
+    } else {
+        Ok(())
+    }
+}
+
+/// Checks the rules that all stored names meet, old and new.
+pub(super) fn check_username(text: &str) -> Result<(), AccountError> {
+    check_part(text)?;
+    if text.is_empty() {
+        Err(WRONG_LENGTH)
     } else if text.trim() != text {
         // On a page, the name would look like another one. The rule about normalization has the
         // same reason.

@@ -156,14 +156,8 @@ impl Users {
         if after < 0 {
             return Err(AccountError::invalid_request("after must not be negative"));
         }
-        for text in [&username_prefix, &search] {
-            if text.len() > username::MAX_LENGTH {
-                return Err(username::WRONG_LENGTH);
-            }
-            if text.chars().any(char::is_control) {
-                return Err(username::HAS_CONTROL_CHARACTER);
-            }
-        }
+        username::check_part(&username_prefix)?;
+        username::check_part(&search)?;
         let role = role
             .map(|role| self.policy.require_known_role(role))
             .transpose()?;
