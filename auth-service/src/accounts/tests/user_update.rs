@@ -9,17 +9,19 @@ use rolegate_proto::Role;
 use secrecy::ExposeSecret as _;
 
 impl App {
+    async fn update(
+        &self,
+        token: &str,
+        id: i64,
+        username: Option<&str>,
+        disabled: Option<bool>,
+    ) -> Result<User, AccountError> {
+        let request = UserUpdateRequest { username, disabled };
+        self.users.update_user(token, id, request).await
+    }
+
     async fn rename(&self, id: i64, name: &str) -> Result<User, AccountError> {
-        self.users
-            .update_user(
-                &self.admin,
-                id,
-                UserUpdateRequest {
-                    username: Some(name),
-                    disabled: None,
-                },
-            )
-            .await
+        self.update(&self.admin, id, Some(name), None).await
     }
 
     async fn session_of(&self, username: &str) -> String {
@@ -99,15 +101,7 @@ async fn the_same_name_changes_and_records_nothing() {
     assert_eq!(app.events().await, before);
     assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     let disabled = app
-        .users
-        .update_user(
-            &app.admin,
-            ann.id,
-            UserUpdateRequest {
-                username: Some("ann"),
-                disabled: Some(true),
-            },
-        )
+        .update(&app.admin, ann.id, Some("ann"), Some(true))
         .await;
     assert!(disabled.expect("disabled").disabled);
     assert_eq!(app.events().await[0].0, "user_disabled");
@@ -130,36 +124,15 @@ async fn names_are_refused_by_the_rules_of_new_ones_in_the_order_of_the_contract
     assert_err!(app.rename(1, "bob").await, UserNotRenamable);
     assert_err!(app.rename(ann.id, "bob").await, UsernameTaken);
     assert_err!(app.rename(ann.id, "admin").await, UsernameTaken);
-    let nothing = app.users.update_user(
-        &app.admin,
-        ann.id,
-        UserUpdateRequest {
-            username: None,
-            disabled: None,
-        },
-    );
+    let nothing = app.update(&app.admin, ann.id, None, None);
     assert_err!(nothing.await, RequestInvalid);
     for (token, name) in [(&*token, Some("eve")), (&token, None)] {
-        let refused = app.users.update_user(
-            token,
-            ann.id,
-            UserUpdateRequest {
-                username: name,
-                disabled: None,
-            },
-        );
+        let refused = app.update(token, ann.id, name, None);
         assert_err!(refused.await, RoleInsufficient);
     }
     assert_eq!(app.name_of(&token).await.expect("valid"), "ann");
     app.store.set_time(NOW + 9);
-    let both = app.users.update_user(
-        &app.admin,
-        1,
-        UserUpdateRequest {
-            username: Some("root"),
-            disabled: Some(true),
-        },
-    );
+    let both = app.update(&app.admin, 1, Some("root"), Some(true));
     assert_err!(both.await, UserNotRenamable);
     app.name_of(&app.admin).await.expect("not disabled either");
 }
@@ -174,38 +147,14 @@ async fn the_key_of_an_admin_renames_others_and_not_its_own_user() {
     promoted.expect("promoted");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let (key, _) = create_key(&app, &token, None, None).await;
-    let renamed = app
-        .users
-        .update_user(
-            &key,
-            bob.id,
-            UserUpdateRequest {
-                username: Some("rob"),
-                disabled: None,
-            },
-        )
-        .await;
+    let renamed = app.update(&key, bob.id, Some("rob"), None).await;
     assert_eq!(renamed.expect("renamed").username, "rob");
     for (name, disabled) in [(Some("eve"), None), (Some("ann"), None), (None, None)] {
-        let own = app.users.update_user(
-            &key,
-            ann.id,
-            UserUpdateRequest {
-                username: name,
-                disabled,
-            },
-        );
+        let own = app.update(&key, ann.id, name, disabled);
         assert_err!(own.await, RoleInsufficient);
     }
     // With an access token, admins may rename themselves. Their API keys stay valid.
-    let own = app.users.update_user(
-        &token,
-        ann.id,
-        UserUpdateRequest {
-            username: Some("eve"),
-            disabled: None,
-        },
-    );
+    let own = app.update(&token, ann.id, Some("eve"), None);
     own.await.expect("renamed");
     assert_err!(app.name_of(&token).await, TokenInvalid);
     assert_eq!(app.name_of(&key).await.expect("valid"), "eve");
