@@ -125,9 +125,7 @@ impl WatchStream {
     /// any changes, because then there may be more. An unreadable change ends the stream after the
     /// changes before it.
     async fn send_batch(&mut self, position: &mut StreamPosition) -> Result<bool, AccountError> {
-        let read = self
-            .record
-            .read_changes(position.revision, position.seal.as_ref());
+        let read = self.record.read_changes(position);
         let batch = self.access.check_during(read).await??;
         position.seal = SealReference::new(&batch.newest);
         let last = batch.changes.last().map(|change| change.revision);
@@ -189,13 +187,9 @@ impl Record {
         Ok(found.is_some_and(|found| seal.refers_to(&found)))
     }
 
-    /// Reads changes after a revision. Fails if the record lacks some of them, or the seal that the
+    /// Reads changes after a position. Fails if the record lacks some of them, or the seal that the
     /// stream has seen last.
-    async fn read_changes(
-        &self,
-        revision: i64,
-        last_seen: Option<&SealReference>,
-    ) -> Result<ChangeBatch, AccountError> {
+    async fn read_changes(&self, position: &StreamPosition) -> Result<ChangeBatch, AccountError> {
         let Ok(_permit) = self.watches.record_reads.acquire().await else {
             return Err(Reason::Internal.into());
         };
@@ -203,14 +197,14 @@ impl Record {
         // This seal is read before the changes. If no changes are found, every change up to this
         // seal was already sent.
         let newest = store.seals().await?.newest;
-        let changes = store.changes_after(revision).await?;
+        let changes = store.changes_after(position.revision).await?;
         // These checks come after the reads. So they prove that no change was removed before it was
         // read, and that all reads are of one record.
         let oldest = store.seals().await?.oldest;
-        if oldest.revision > revision {
+        if oldest.revision > position.revision {
             return Err(Reason::SnapshotRequired.into());
         }
-        if let Some(last_seen) = last_seen
+        if let Some(last_seen) = &position.seal
             && !self.has_seal(last_seen).await?
         {
             return Err(Reason::SnapshotRequired.into());
