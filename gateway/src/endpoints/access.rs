@@ -130,6 +130,8 @@ pub(crate) async fn basic_protected(
     let Authorization::Basic { username, password } = authorization(request.headers())? else {
         return Err(ApiError::not_authenticated());
     };
+    // The password may be hashed for a while, and the rest of the request is not needed meanwhile.
+    drop(request);
     let accepted = AcceptedPassword::Password;
     let any_role = &[];
     let verified = state
