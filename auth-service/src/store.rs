@@ -9,7 +9,7 @@
 //! rows, and record the change in the same transaction (`sql/audit`).
 //!
 //! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
-//!   `TokenStore` in `tokens` (API keys, sessions, password links and pending sign-ins), `SecondFactorStore` in
+//!   `TokenStore` in `token_store` (API keys, sessions, password links and pending sign-ins), `SecondFactorStore` in
 //!   `second_factor`, and `AuditStore` in `audit_store` (the record).
 //! - `locked_rows` checks the conditions that depend on locked rows, such as that an active admin remains. `additions`
 //!   limits how much is added to a user in a minute. `write_error` lists the reasons why a write fails.
@@ -34,7 +34,7 @@ pub(crate) mod seal;
 mod second_factor;
 mod sql;
 mod tables;
-mod tokens;
+mod token_store;
 mod usage_pause;
 mod user_change;
 mod user_store;
@@ -58,7 +58,7 @@ pub(crate) use second_factor::{
     CodeLimit, CodePurpose, OneTimeCodeUse, StoredSecondFactor, WrongCodes,
 };
 pub(crate) use sql::{open, open_beside};
-pub(crate) use tokens::{TokenStore, UsageKind};
+pub(crate) use token_store::{TokenStore, UsageKind};
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, active_last_use_range};
 pub(crate) use user_change::{CheckedChange, UserChange};
 pub(crate) use user_store::{NAME, UserStore};

@@ -4,7 +4,7 @@
 //! of the use cases run on SQLite, too: `sql/tests/test_store.rs` makes calls fail or wait, and stops the clock.
 
 use super::{
-    AuditStore, second_factor::SecondFactorStore, tokens::TokenStore, write_error::WriteError,
+    AuditStore, second_factor::SecondFactorStore, token_store::TokenStore, write_error::WriteError,
 };
 use crate::{
     audit::Requested,
