@@ -24,7 +24,7 @@ impl AuthGrpc {
         let created = self
             .services
             .credentials
-            .create_api_key(call.actor(), new)
+            .create_api_key(call.credential(), new)
             .await?;
         Ok(wire::CreateApiKeyResponse {
             key: created.key.expose_secret().to_owned(),
@@ -40,7 +40,7 @@ impl AuthGrpc {
         let keys = self
             .services
             .credentials
-            .list_api_keys(call.actor(), message.user_id)
+            .list_api_keys(call.credential(), message.user_id)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(wire::ListApiKeysResponse { api_keys })
@@ -63,7 +63,7 @@ impl AuthGrpc {
         let keys = self
             .services
             .credentials
-            .delete_tokens(TokenKind::ApiKey, call.actor(), message.user_id, keys)
+            .delete_tokens(TokenKind::ApiKey, call.credential(), message.user_id, keys)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
         Ok(wire::DeleteApiKeysResponse { api_keys })

@@ -62,7 +62,7 @@ impl AuthGrpc {
         let page = self
             .services
             .record
-            .list_audit(call.actor(), request)
+            .list_audit(call.credential(), request)
             .await?;
         Ok(wire::ListAuditResponse {
             entries: page.rows.into_iter().map(Into::into).collect(),

@@ -136,7 +136,10 @@ impl AuthGrpc {
         _: wire::GetCurrentUserRequest,
     ) -> RpcResult<Actor> {
         let any = Requirement::AnyAuthenticated;
-        self.services.authorizer.authorize(call.actor(), &any).await
+        self.services
+            .authorizer
+            .authorize(call.credential(), &any)
+            .await
     }
 }
 

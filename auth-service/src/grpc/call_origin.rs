@@ -35,7 +35,7 @@ impl Call {
     }
 
     /// Returns the credential of the actor; empty if the call has none, or more than one.
-    pub(super) fn actor(&self) -> &str {
+    pub(super) fn credential(&self) -> &str {
         actor::token(&self.metadata)
     }
 

@@ -14,7 +14,7 @@ impl AuthGrpc {
         let password = message.password.into();
         self.services
             .credentials
-            .set_password(call.actor(), message.user_id, password, call.origin())
+            .set_password(call.credential(), message.user_id, password, call.origin())
             .await
     }
 
@@ -27,7 +27,7 @@ impl AuthGrpc {
         let new = message.new_password.into();
         self.services
             .credentials
-            .change_password(call.actor(), current, new, call.origin())
+            .change_password(call.credential(), current, new, call.origin())
             .await
     }
 
@@ -39,7 +39,7 @@ impl AuthGrpc {
         let link = self
             .services
             .credentials
-            .create_password_link(call.actor(), message.user_id)
+            .create_password_link(call.credential(), message.user_id)
             .await?;
         Ok(wire::CreatePasswordLinkResponse {
             link: Some(link.into()),

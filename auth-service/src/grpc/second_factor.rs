@@ -20,7 +20,7 @@ impl AuthGrpc {
         let (enrolment, user) = self
             .services
             .credentials
-            .begin_second_factor(call.actor(), password, call.origin())
+            .begin_second_factor(call.credential(), password, call.origin())
             .await?;
         let shown = enrolment.authenticator_secret(&issuer, &user.username);
         let expose = |secret: &SecretString| secret.expose_secret().to_owned();
@@ -38,7 +38,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::EnableSecondFactorResponse> {
         self.services
             .credentials
-            .turn_on_second_factor(call.actor(), &message.otp)
+            .turn_on_second_factor(call.credential(), &message.otp)
             .await?;
         Ok(wire::EnableSecondFactorResponse {})
     }
@@ -50,7 +50,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::DisableSecondFactorResponse> {
         self.services
             .credentials
-            .turn_off_second_factor(call.actor(), message.user_id, &message.otp)
+            .turn_off_second_factor(call.credential(), message.user_id, &message.otp)
             .await?;
         Ok(wire::DisableSecondFactorResponse {})
     }
@@ -63,7 +63,7 @@ impl AuthGrpc {
         let status = self
             .services
             .credentials
-            .second_factor_status(call.actor())
+            .second_factor_status(call.credential())
             .await?;
         Ok(wire::GetSecondFactorResponse {
             enabled: status.is_on,

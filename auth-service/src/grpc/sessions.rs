@@ -44,8 +44,12 @@ impl AuthGrpc {
             message.from_cookie,
             cookie_sessions.is_empty(),
         ) {
-            (user_id, false, true) => Some(credentials.revoke_tokens(call.actor(), user_id).await?),
-            (None, true, true) => Some(credentials.end_cookie_session(call.actor()).await?),
+            (user_id, false, true) => Some(
+                credentials
+                    .revoke_tokens(call.credential(), user_id)
+                    .await?,
+            ),
+            (None, true, true) => Some(credentials.end_cookie_session(call.credential()).await?),
             (None, true, false) => {
                 let extent = if message.with_pairs {
                     SessionEnd::WithPairs
@@ -77,7 +81,7 @@ impl AuthGrpc {
         let listed = self
             .services
             .credentials
-            .list_sessions(call.actor(), message.user_id)
+            .list_sessions(call.credential(), message.user_id)
             .await?;
         let sessions = listed
             .sessions
@@ -105,7 +109,12 @@ impl AuthGrpc {
         let ended = self
             .services
             .credentials
-            .delete_tokens(TokenKind::Session, call.actor(), message.user_id, sessions)
+            .delete_tokens(
+                TokenKind::Session,
+                call.credential(),
+                message.user_id,
+                sessions,
+            )
             .await?;
         let sessions = ended
             .into_iter()

@@ -32,7 +32,7 @@ impl AuthGrpc {
             .services
             .users
             .create_user(
-                call.actor(),
+                call.credential(),
                 &message.username,
                 password,
                 role,
@@ -52,7 +52,7 @@ impl AuthGrpc {
     ) -> RpcResult<User> {
         self.services
             .users
-            .get_user(call.actor(), message.user_id)
+            .get_user(call.credential(), message.user_id)
             .await
     }
 
@@ -72,7 +72,7 @@ impl AuthGrpc {
         let page = self
             .services
             .users
-            .list_users(call.actor(), request)
+            .list_users(call.credential(), request)
             .await?;
         Ok(message::list_users_response(page, message.with_times))
     }
@@ -101,7 +101,7 @@ impl AuthGrpc {
         let role = Role::from_message(&message.role_name, message.role);
         self.services
             .users
-            .set_user_role(call.actor(), message.user_id, role)
+            .set_user_role(call.credential(), message.user_id, role)
             .await
     }
 
@@ -129,7 +129,7 @@ impl AuthGrpc {
         };
         self.services
             .users
-            .update_user(call.actor(), message.user_id, update)
+            .update_user(call.credential(), message.user_id, update)
             .await
     }
 
@@ -140,7 +140,7 @@ impl AuthGrpc {
     ) -> RpcResult<User> {
         self.services
             .users
-            .delete_user(call.actor(), message.user_id)
+            .delete_user(call.credential(), message.user_id)
             .await
     }
 
@@ -149,7 +149,7 @@ impl AuthGrpc {
         call: &Call,
         _: wire::ListRolesRequest,
     ) -> RpcResult<wire::ListRolesResponse> {
-        let roles = self.services.users.list_roles(call.actor()).await?;
+        let roles = self.services.users.list_roles(call.credential()).await?;
         let role_names = roles.into_iter().map(|role| role.to_string()).collect();
         Ok(wire::ListRolesResponse { role_names })
     }
