@@ -50,7 +50,7 @@ enum Credential {
     },
 }
 
-/// The row of a malformed token, which is not read. Such a token takes the same path as an unknown one, so that both are
+/// The outcome of the read that a malformed token skips. Such a token takes the same path as an unknown one, so that both are
 /// counted and recorded in the same way.
 const NOTHING_FOUND: Timed<Option<TokenBearer>> = Timed { at: 0, value: None };
 
@@ -179,7 +179,8 @@ impl Authorizer {
     }
 
     /// Detects the kind of a credential. Verifies the signature of an access token, and computes
-    /// the digest of an opaque token. Fails only for an invalid access token.
+    /// the digest of an opaque token. Fails only for an access token that is invalid or came in a
+    /// cookie.
     ///
     /// A cookie may hold only a session, and a session for a domain may come only in a cookie. A
     /// token in a place where its kind is not allowed is treated as malformed.
@@ -197,7 +198,7 @@ impl Authorizer {
         };
         let is_allowed = match source {
             TokenSource::Bearer => kind != SecretKind::DomainSession,
-            TokenSource::Cookie => kind != SecretKind::ApiKey,
+            TokenSource::Cookie => kind.is_session(),
         };
         let digest = if is_allowed {
             kind.digest(credential)

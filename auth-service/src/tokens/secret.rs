@@ -1,4 +1,4 @@
-//! Generates the random tokens, recognizes them by their prefixes, and computes the digests by which they are found.
+//! Generates the random tokens, which are all tokens with a prefix. Recognizes them by their prefixes, and computes the digests by which they are found.
 //!
 //! A token is a prefix and 32 random bytes in base64url. Only its SHA-256 is stored. It needs no slow hash, because 256
 //! random bits cannot be guessed, and a lookup by digest compares no secret.
@@ -13,7 +13,8 @@ use std::io;
 /// The number of random bytes in a token, before they are encoded in base64url.
 const RANDOM_BYTES: usize = 32;
 
-/// The purpose of a random token, which its prefix tells. Only the first three are credentials.
+/// The purpose of a random token, which its prefix tells. Password links and pending sign-ins are not credentials:
+/// [`Self::detect`] does not recognize them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretKind<'b> {
     /// The token of a program.
@@ -47,6 +48,11 @@ impl SecretKind<'_> {
         [Self::ApiKey, Self::Session, Self::DomainSession]
             .into_iter()
             .find(|kind| credential.starts_with(kind.prefix()))
+    }
+
+    /// Returns whether a person presents the token as a session, of one host or of a domain.
+    pub(crate) const fn is_session(self) -> bool {
+        matches!(self, Self::Session | Self::DomainSession)
     }
 
     const fn prefix(self) -> &'static str {

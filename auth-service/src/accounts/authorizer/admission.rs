@@ -6,7 +6,7 @@ use crate::{
     actor::{Actor, PresentedCredential},
     audit, metrics,
     store::{StoreError, UsageKind},
-    tokens::{SecretKind, TokenBearer, VerifiedToken},
+    tokens::{SecretKind, TokenBearer, TokenKind, VerifiedToken},
     user::User,
 };
 use rolegate_proto::Reason;
@@ -84,10 +84,9 @@ impl Authorizer {
         self.store.note_use(UsageKind::Token, stored.token_id, at);
         let actor = Actor {
             ineffective_role: None,
-            presented: if is_key {
-                PresentedCredential::ApiKey(stored.token_id)
-            } else {
-                PresentedCredential::Session(stored.token_id)
+            presented: match stored.kind() {
+                TokenKind::ApiKey => PresentedCredential::ApiKey(stored.token_id),
+                TokenKind::Session => PresentedCredential::Session(stored.token_id),
             },
             expires_at: stored.expires_at,
             at,

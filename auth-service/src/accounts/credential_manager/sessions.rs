@@ -88,9 +88,10 @@ impl CredentialManager {
     ) -> Result<(), AccountError> {
         let digests: Vec<String> = tokens
             .iter()
-            .filter_map(|token| match SecretKind::detect(token)? {
-                SecretKind::ApiKey => None,
-                session => session.digest(token),
+            .filter_map(|token| {
+                SecretKind::detect(token)
+                    .filter(|kind| kind.is_session())?
+                    .digest(token)
             })
             .collect();
         let found = self.reads.tokens.get_all(digests.clone()).await?;
@@ -120,7 +121,7 @@ impl CredentialManager {
             .changes
             .apply_to_tokens(Principal::Owner(actor), change, None)
             .await?;
-        // A concurrent logout has ended the session first.
+        // If nothing was deleted, a concurrent logout has ended the session first.
         if ended.is_empty() {
             return Err(Reason::TokenInvalid.into());
         }
