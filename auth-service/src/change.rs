@@ -130,9 +130,10 @@ pub(crate) enum TokenChange {
     },
 }
 
-/// Selects the sessions that end when the session in a cookie ends.
+/// Says whether the other session of a sign-in ends with the session in a cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SessionEnd {
+    /// Only the session in the cookie ends.
     Alone,
     /// If the sign-in created two sessions, the other one ends as well.
     WithPairs,

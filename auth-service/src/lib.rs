@@ -14,8 +14,9 @@
 //!   settings that hold several secrets.
 //! - `actor` is the user who makes a request; `call_origin` is the client address and the deadline
 //!   of a call; [`user`] defines the types of users; `roles` lists the roles that exist.
-//! - `audit` writes the audit log and describes changes for the record; `metrics` defines the
-//!   metrics.
+//! - `change` and `principal` say what is changed and by whom: [`store`] derives the statements from
+//!   both, and `audit` the lines of the audit log and the rows of the record. `former_username` is the
+//!   name that a renamed user had; `metrics` defines the metrics.
 //!
 //! [`settings`] reads flags and environment variables. [`host`] builds the service from these
 //! settings, for this program and for rolegate. [`commands`] contains the commands of an operator;

@@ -1,5 +1,4 @@
-//! Makes the changes of users and of their tokens: every change that is recorded runs through [`Changes`], whether a
-//! user, an admin or an operator makes it.
+//! Makes the changes of users and of their tokens, whether a user, an admin or an operator makes them.
 //!
 //! The store makes and records a change in one transaction. `Changes` runs it to completion, writes the line in the log
 //! after the commit, and reports an unknown outcome. Imports, erasures and the end of all credentials are commands of

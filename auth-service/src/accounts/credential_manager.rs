@@ -74,7 +74,7 @@ impl CredentialManager {
 
     /// Deletes tokens of the actor, and returns them. With a user id, deletes tokens of that user;
     /// the actor must then be an admin. Fails if a single token is to be deleted and does not
-    /// exist. All sessions are those except for the one that the actor presented.
+    /// exist. [`TokenSelection::All`] leaves out the session that the actor presented.
     ///
     /// An API key may delete no token of its own user except itself, so that a leaked key can do
     /// little harm.

@@ -19,7 +19,7 @@ pub(super) enum AdminCount {
     Lowered,
 }
 
-/// Checks that `actor` is an active admin, that the user `user_id` exists, and that an active admin remains after the
+/// Checks that the user with the id `actor` is an active admin, that the user `user_id` exists, and that an active admin remains after the
 /// write. Without an actor, the user or an operator makes the change, and only the existence of the user is checked.
 ///
 /// `locked` must contain the rows of the user and of the actor. If `admin_count` is [`AdminCount::Lowered`], it must

@@ -15,13 +15,14 @@ pub struct TokenBearer {
     pub expires_at: Option<u64>,
     /// The time at which the token was last used, or was created if it was never used.
     pub last_used_at: u64,
-    /// What bounds the token, which depends on its kind.
+    /// What else a decision needs, which depends on the kind of the token.
     pub bounds: TokenBounds,
     /// The user who acts with the token, as stored.
     pub user: User,
 }
 
-/// What bounds a token beside its expiry and its user.
+/// The kind of a token, with those of its properties that a decision needs. `TokenDetails` also has the properties that
+/// only lists show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenBounds {
     /// The token is an API key.

@@ -66,8 +66,8 @@ pub struct SessionDetails {
     pub client_address: Option<String>,
     /// The `User-Agent` header of the client that created the session. The client can send any text.
     pub user_agent: Option<String>,
-    /// True if the session is accepted only in a cookie, not as a bearer token of the API. A session of a domain is not
-    /// accepted as a bearer token either: its prefix says so.
+    /// True if the session is accepted only in a cookie, not as a bearer token of the API. It is also true for a session
+    /// of a domain, which its prefix already rules out as a bearer token before the row is read.
     pub cookie_only: bool,
     /// The id that the two sessions of one sign-in have in common, so that both can be revoked together.
     pub pair_id: Option<i64>,

@@ -14,7 +14,7 @@ use std::io;
 const RANDOM_BYTES: usize = 32;
 
 /// The purpose of a random token, which its prefix tells. Password links and pending sign-ins are not credentials:
-/// [`Self::detect`] does not recognize them.
+/// `detect` does not recognize them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SecretKind<'b> {
     /// The token of a program.

@@ -1,8 +1,8 @@
 //! Implements `TokenStore`: API keys and sessions in an SQL database.
 //!
 //! `insertion` inserts tokens, `rows` decodes them, and `ending` ends tokens and keeps sessions.
-//! `password_links` and `pending_sign_ins` have the statements of the other tokens, and `revocation` moves the time
-//! before which tokens are not valid.
+//! `password_links` inserts and deletes password links, and `pending_sign_ins` has the condition that several statements
+//! about pending sign-ins share. `revocation` moves the time before which tokens are not valid.
 //!
 //! The table is named `api_key`, because API keys came first. A session has `session_user_id` in place of `user_id`, so
 //! that replicas of the previous release do not mistake it for a key.

@@ -23,7 +23,7 @@ use std::{ops::Range, sync::Arc};
 /// Ends the sessions of all users, and also their API keys if `$1` is true.
 pub(in crate::store) const END_ALL_SESSIONS: &str =
     "DELETE FROM api_key WHERE session_user_id IS NOT NULL OR $1";
-/// End what else gives access to the accounts of all users: password links and pending sign-ins.
+/// Delete the password links and the pending sign-ins of all users.
 pub(in crate::store) const END_ALL_OTHER_TOKENS: [&str; 2] =
     ["DELETE FROM password_link", "DELETE FROM pending_sign_in"];
 

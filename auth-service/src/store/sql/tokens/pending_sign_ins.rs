@@ -1,5 +1,5 @@
-//! A part of statements about pending sign-ins, for which the password was right and the code of the second factor is
-//! still missing.
+//! The condition under which a code can still complete a pending sign-in. The password of such a sign-in was right, and
+//! the code of the second factor is still missing.
 
 use rolegate_sql_store::Statement;
 
