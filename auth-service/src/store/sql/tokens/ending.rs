@@ -31,6 +31,12 @@ pub(in crate::store) const END_ALL_OTHER_TOKENS: [&str; 2] =
 const ALL_BUT: &str = " AND id <> $2
     AND NOT coalesce(pair_id = (SELECT pair_id FROM api_key WHERE id = $2), false)";
 
+/// Begins a statement that keeps sessions of the user `$1` valid, because they get the new `tokens_not_before` of the
+/// user. The condition that selects the sessions follows.
+const KEEP_SESSIONS: &str = r#"UPDATE api_key
+    SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
+    WHERE session_user_id = $1 AND "#;
+
 /// Continues a condition: the session by which the principal acts, if there is one, has not ended.
 pub(in crate::store::sql) fn push_session_exists(
     statement: Statement,
@@ -159,12 +165,8 @@ impl SqlStore {
         };
         let keep = self
             .database
-            .statement(
-                r#"UPDATE api_key
-            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
-            WHERE session_user_id = $1
-                AND (id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))"#,
-            )
+            .statement(KEEP_SESSIONS)
+            .push("(id = $2 OR pair_id = (SELECT pair_id FROM api_key WHERE id = $2))")
             .bind(user_id)
             .bind(session_id);
         vec![end.push(ALL_BUT).bind(session_id), keep]
@@ -178,11 +180,8 @@ impl SqlStore {
         old_not_before: u64,
     ) -> Statement {
         self.database
-            .statement(
-                r#"UPDATE api_key
-            SET not_before = (SELECT tokens_not_before FROM "user" WHERE "user".id = $1)
-            WHERE session_user_id = $1 AND not_before = $2"#,
-            )
+            .statement(KEEP_SESSIONS)
+            .push("not_before = $2")
             .bind(user_id)
             .bind(encode_seconds(old_not_before))
     }
