@@ -50,8 +50,8 @@ enum Credential {
     },
 }
 
-/// The outcome of the read that a malformed token skips. Such a token takes the same path as an unknown one, so that both are
-/// counted and recorded in the same way.
+/// The outcome of the read that a malformed token skips. Such a token takes the same path as an
+/// unknown one, so that both are counted and recorded in the same way.
 const NOTHING_FOUND: Timed<Option<TokenBearer>> = Timed { at: 0, value: None };
 
 /// An opaque token, and how the client presented it.

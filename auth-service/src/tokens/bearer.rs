@@ -15,7 +15,7 @@ pub struct TokenBearer {
     pub expires_at: Option<u64>,
     /// The time at which the token was last used, or was created if it was never used.
     pub last_used_at: u64,
-    /// What else a decision needs, which depends on the kind of the token.
+    /// The kind of the token, with the properties that bound only this kind.
     pub bounds: TokenBounds,
     /// The user who acts with the token, as stored.
     pub user: User,

@@ -37,7 +37,7 @@ pub struct OpaqueToken {
     /// The time at which the token was last presented while it was valid. It is stored with a delay of up to a
     /// minute.
     pub last_used_at: Option<u64>,
-    /// What only one kind of token has.
+    /// The kind of the token, with the properties that only this kind has.
     pub details: TokenDetails,
 }
 

@@ -84,7 +84,7 @@ struct Messages {
     ending: Option<Ending>,
     sent: usize,
     body: Body,
-    /// What was received of the next messages.
+    /// The received bytes of the next messages.
     received: BytesMut,
 }
 

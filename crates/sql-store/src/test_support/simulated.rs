@@ -55,7 +55,7 @@ pub(crate) async fn at_once<F: Future>(statement: F) -> F::Output {
 }
 
 fn block_on<F: Future>(future: F) -> F::Output {
-    // Without a limit, because the runtime renews the limit of a task only when the task waits.
+    // The task runs without a limit, because the runtime renews the limit of a task only when the task waits.
     let mut future = pin!(unconstrained(future));
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     loop {
