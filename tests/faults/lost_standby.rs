@@ -261,8 +261,10 @@ async fn a_change_whose_connection_breaks_during_the_commit_is_audited_as_unknow
         cluster.execute("postgres", sql).await;
     }
     let cut = async {
+        // The commit of the service's own work in the background, such as the sealing of the record, may wait, too.
         eventually("the commit to wait", async || {
-            cluster.has_waiting_commit().await.then_some(())
+            let is_waiting = cluster.has_waiting_commit_to("user").await;
+            is_waiting.then_some(())
         })
         .await;
         proxy.cut();

@@ -109,13 +109,17 @@ impl OwnCluster {
             .expect("executed");
     }
 
-    /// Returns whether a commit waits for a synchronous standby.
-    pub async fn has_waiting_commit(&self) -> bool {
+    /// Returns whether the commit of a transaction that changed this table waits for a synchronous standby. Its locks are
+    /// kept until the end of the commit.
+    pub async fn has_waiting_commit_to(&self, table: &str) -> bool {
         let mut connection = PgConnection::connect(self.url().as_str())
             .await
             .expect("connected");
-        let sql = "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep')";
+        let sql = "SELECT EXISTS (
+            SELECT 1 FROM pg_stat_activity JOIN pg_locks USING (pid) JOIN pg_class ON pg_class.oid = relation
+            WHERE wait_event = 'SyncRep' AND mode = 'RowExclusiveLock' AND relname = $1)";
         sqlx::query_scalar(sql)
+            .bind(table)
             .fetch_one(&mut connection)
             .await
             .expect("a boolean")
