@@ -1,12 +1,21 @@
-//! Holds the keys that sign and verify access tokens, and reads them from the settings.
+//! Holds the keys that sign and verify access tokens, and reads them from the settings. Computes HS256 for
+//! `jsonwebtoken` with the crate `hmac`, because the providers of `jsonwebtoken` itself would also bring RSA and
+//! elliptic curves into the program.
 
-use super::hs256;
 use crate::secret_list::{self, MIN_SECRET_BYTES};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use jsonwebtoken::{Algorithm::HS256, DecodingKey, EncodingKey, Header, crypto};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use jsonwebtoken::{
+    Algorithm, AlgorithmFamily, DecodingKey, EncodingKey, Header,
+    crypto::{self, CryptoProvider, JwtSigner, JwtVerifier, KeyUtils},
+    errors::{ErrorKind, Result as JwtResult},
+    signature::{Error, Signer, Verifier},
+};
 use rolegate_program::{secret::SecretSource, settings::SettingError};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
+use sha2::Sha256;
+use std::fmt;
 
 /// The signing key and all accepted keys.
 pub struct Keyring {
@@ -76,11 +85,11 @@ impl Key {
             return Err(SecretTooShort);
         }
         // The provider is installed once in a process. Any later call changes nothing.
-        let _ = hs256::PROVIDER.install_default();
+        let _ = PROVIDER.install_default();
         let id = secret_list::id("rolegate kid\0", bytes);
         let header = Header {
             kid: Some(id.clone()),
-            ..Header::new(HS256)
+            ..Header::new(Algorithm::HS256)
         };
         let json = serde_json::to_vec(&header).expect("text and absent members");
         Ok(Self {
@@ -97,7 +106,7 @@ impl Key {
         &self,
         claims: &impl Serialize,
         marked_until: Option<u64>,
-    ) -> jsonwebtoken::errors::Result<String> {
+    ) -> JwtResult<String> {
         let mut header = self.header.clone();
         if let Some(until) = marked_until {
             header.extras.insert("marked_until", until);
@@ -107,7 +116,13 @@ impl Key {
 
     /// Returns whether `signature`, in base64url, is the signature of the message by this key.
     pub(super) fn verify(&self, message: &str, signature: &str) -> bool {
-        crypto::verify(signature, message.as_bytes(), &self.decoding, HS256).unwrap_or(false)
+        crypto::verify(
+            signature,
+            message.as_bytes(),
+            &self.decoding,
+            Algorithm::HS256,
+        )
+        .unwrap_or(false)
     }
 }
 
@@ -160,14 +175,76 @@ pub(crate) fn self_test() -> bool {
     let Ok(key) = Key::new(&secret) else {
         return false;
     };
-    let signature = crypto::sign(MESSAGE.as_bytes(), &key.encoding, HS256);
+    let signature = crypto::sign(MESSAGE.as_bytes(), &key.encoding, Algorithm::HS256);
     signature.is_ok_and(|signature| signature == SIGNATURE) && key.verify(MESSAGE, SIGNATURE)
 }
 
-impl std::fmt::Debug for Keyring {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for Keyring {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Keyring")?;
         formatter.debug_list().entries(self.kids()).finish()
+    }
+}
+
+/// The provider for `jsonwebtoken`. It signs and verifies HS256, and no other algorithm.
+pub static PROVIDER: CryptoProvider = CryptoProvider {
+    signer_factory: |algorithm, key| {
+        Ok(Box::new(Hs256::new(
+            *algorithm,
+            key.family(),
+            key.as_bytes(),
+        )?))
+    },
+    verifier_factory: |algorithm, key| {
+        Ok(Box::new(Hs256::new(
+            *algorithm,
+            key.family(),
+            key.try_get_as_bytes()?,
+        )?))
+    },
+    key_utils: KeyUtils::new_unimplemented(),
+};
+
+/// An HMAC-SHA-256 with its key and without input, which each operation clones.
+struct Hs256 {
+    mac: Hmac<Sha256>,
+}
+
+impl Hs256 {
+    fn new(algorithm: Algorithm, family: AlgorithmFamily, key: &[u8]) -> JwtResult<Self> {
+        if (algorithm, family) != (Algorithm::HS256, AlgorithmFamily::Hmac) {
+            return Err(ErrorKind::InvalidAlgorithm.into());
+        }
+        let mac = Hmac::new_from_slice(key).map_err(|_| ErrorKind::InvalidKeyFormat)?;
+        Ok(Self { mac })
+    }
+}
+
+impl Signer<Vec<u8>> for Hs256 {
+    fn try_sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let mac = self.mac.clone().chain_update(message);
+        Ok(mac.finalize().into_bytes().to_vec())
+    }
+}
+
+impl Verifier<Vec<u8>> for Hs256 {
+    /// Verifies a signature. The comparison takes constant time, so its duration reveals nothing about the
+    /// right signature.
+    fn verify(&self, message: &[u8], signature: &Vec<u8>) -> Result<(), Error> {
+        let mac = self.mac.clone().chain_update(message);
+        mac.verify_slice(signature).map_err(|_| Error::new())
+    }
+}
+
+impl JwtSigner for Hs256 {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::HS256
+    }
+}
+
+impl JwtVerifier for Hs256 {
+    fn algorithm(&self) -> Algorithm {
+        Algorithm::HS256
     }
 }
 

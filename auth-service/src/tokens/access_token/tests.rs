@@ -2,8 +2,7 @@ mod keys;
 mod same_id;
 
 use super::{
-    AccessTokens, Keyring, MAX_EXTRA_SECONDS, TOKEN_TTL_SECONDS, claims::NO_USER, parse_user_id,
-    self_test,
+    AccessTokens, Keyring, MAX_EXTRA_SECONDS, NO_USER, TOKEN_TTL_SECONDS, parse_user_id, self_test,
 };
 use crate::{tokens::REVOCATION_AHEAD_SECONDS, user::User};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
