@@ -22,9 +22,7 @@ pub(crate) use keys::SecondFactorKeys;
 pub(crate) use totp::code_at;
 pub(crate) use totp::matching_step;
 
-use crate::user::User;
 use rolegate_program::settings::SettingError;
-use rolegate_proto::Role;
 use std::{str::FromStr, sync::Arc};
 
 /// The setting `SECOND_FACTOR`, which says which users can or must have a second factor.
@@ -80,10 +78,5 @@ impl SecondFactorPolicy {
             }
         };
         Err(SettingError::new("SECOND_FACTOR_KEY", problem))
-    }
-
-    /// Returns whether this user is an admin without the second factor that admins must have.
-    pub(crate) fn is_required_but_missing(&self, user: &User) -> bool {
-        self.mode == Mode::Admins && user.role == Role::ADMIN && !user.second_factor
     }
 }

@@ -1,13 +1,14 @@
 //! Decides whether the bearer of an access token, a session or an API key may make a request.
 //!
 //! `parse_credential` first parses the credential, without the database. Then the stored user or
-//! token is read: for one request in this file, and for many requests together in `batch`. Last,
-//! `admission` checks the credential against the stored row, and the role against the requirement.
+//! token is read: for one request in this file, and for many requests together in `batch`. Last, the
+//! credential is checked against the stored row, and the role against the requirement: by
+//! `admit_access_token`, or in `opaque_tokens`.
 
-mod admission;
 mod batch;
 mod cookies;
 mod idle;
+mod opaque_tokens;
 
 pub(crate) use batch::AuthorizationRequest;
 
@@ -15,7 +16,7 @@ use super::{
     error::AccountError, policy::Policy, requirement::Requirement, sign_in_recorder::SignInRecorder,
 };
 use crate::{
-    actor::Actor,
+    actor::{Actor, PresentedCredential},
     store::{BatchedReads, StoreError, UserStore, WriteError},
     tokens::{AccessTokens, SecretKind, TokenBearer, VerifiedToken},
     user::User,
@@ -133,6 +134,85 @@ impl Authorizer {
         }
     }
 
+    /// Detects the kind of a credential. Verifies the signature of an access token, and computes
+    /// the digest of an opaque token. Fails only for an access token that is invalid or came in a
+    /// cookie.
+    ///
+    /// A cookie may hold only a session, and a session for a domain may come only in a cookie. A
+    /// token in a place where its kind is not allowed is treated as malformed.
+    fn parse_credential(
+        &self,
+        source: TokenSource,
+        credential: &str,
+    ) -> Result<Credential, AccountError> {
+        let Some(kind) = SecretKind::detect(credential) else {
+            if source == TokenSource::Cookie {
+                return Err(Reason::TokenInvalid.into());
+            }
+            let verified = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
+            return Ok(Credential::AccessToken(verified));
+        };
+        let is_allowed = match source {
+            TokenSource::Bearer => kind != SecretKind::DomainSession,
+            TokenSource::Cookie => kind.is_session(),
+        };
+        let digest = if is_allowed {
+            kind.digest(credential)
+        } else {
+            None
+        };
+        Ok(Credential::Opaque {
+            token: PresentedToken { kind, source },
+            digest,
+        })
+    }
+
+    /// Checks an access token with a verified signature against its stored user, and the user's
+    /// role against the requirement. Returns the bearer.
+    fn admit_access_token(
+        &self,
+        token: &VerifiedToken,
+        found: Timed<Option<User>>,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        let Timed { at, value: user } = found;
+        if !token.is_valid_at(at) {
+            return Err(Reason::TokenInvalid.into());
+        }
+        let user = user
+            .filter(|user| !user.disabled)
+            .ok_or(Reason::TokenUserNotFound)?;
+        if token.is_revoked(&user) {
+            return Err(Reason::TokenInvalid.into());
+        }
+        let actor = Actor {
+            user,
+            ineffective_role: None,
+            presented: PresentedCredential::AccessToken,
+            expires_at: Some(token.exp),
+            at,
+        };
+        self.admit_role(actor, requirement)
+    }
+
+    /// Checks the actor's role against the requirement, and returns the actor. Fails if the
+    /// requirement names an unknown role. A role that has no effect is replaced by `user` and kept
+    /// in `ineffective_role`.
+    fn admit_role(
+        &self,
+        mut actor: Actor,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
+        if let Requirement::Roles(required) = requirement {
+            self.policy.require_known_roles(required)?;
+        }
+        actor.ineffective_role = self.policy.take_ineffective_role(&mut actor.user);
+        if requirement.admits(actor.user.role) {
+            return Ok(actor);
+        }
+        Err(requirement.refusal(actor.ineffective_role).into())
+    }
+
     /// Does the same as [`Self::authorize`], but refuses API keys, because only people may make the
     /// request.
     pub(super) async fn authorize_person(
@@ -176,39 +256,6 @@ impl Authorizer {
             return Err(otherwise.into());
         }
         Ok(outcome?)
-    }
-
-    /// Detects the kind of a credential. Verifies the signature of an access token, and computes
-    /// the digest of an opaque token. Fails only for an access token that is invalid or came in a
-    /// cookie.
-    ///
-    /// A cookie may hold only a session, and a session for a domain may come only in a cookie. A
-    /// token in a place where its kind is not allowed is treated as malformed.
-    fn parse_credential(
-        &self,
-        source: TokenSource,
-        credential: &str,
-    ) -> Result<Credential, AccountError> {
-        let Some(kind) = SecretKind::detect(credential) else {
-            if source == TokenSource::Cookie {
-                return Err(Reason::TokenInvalid.into());
-            }
-            let verified = self.tokens.verify(credential).ok_or(Reason::TokenInvalid)?;
-            return Ok(Credential::AccessToken(verified));
-        };
-        let is_allowed = match source {
-            TokenSource::Bearer => kind != SecretKind::DomainSession,
-            TokenSource::Cookie => kind.is_session(),
-        };
-        let digest = if is_allowed {
-            kind.digest(credential)
-        } else {
-            None
-        };
-        Ok(Credential::Opaque {
-            token: PresentedToken { kind, source },
-            digest,
-        })
     }
 }
 

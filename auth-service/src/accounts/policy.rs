@@ -2,7 +2,12 @@
 //! which roles have an effect.
 
 use super::error::AccountError;
-use crate::{password::PasswordRules, roles::Roles, second_factor::SecondFactorPolicy, user::User};
+use crate::{
+    password::PasswordRules,
+    roles::Roles,
+    second_factor::{Mode, SecondFactorPolicy},
+    user::User,
+};
 use rolegate_proto::{Reason, Role, UnknownRole};
 use std::{mem, time::Duration};
 
@@ -62,7 +67,10 @@ impl Policy {
     /// have.
     pub(crate) fn take_ineffective_role(&self, user: &mut User) -> Option<Role> {
         let is_known = self.roles.contains(&user.role);
-        if is_known && !self.second_factor.is_required_but_missing(user) {
+        let lacks_second_factor = user.role == Role::ADMIN
+            && !user.second_factor
+            && self.second_factor.mode == Mode::Admins;
+        if is_known && !lacks_second_factor {
             return None;
         }
         Some(mem::replace(&mut user.role, Role::USER))

@@ -92,7 +92,11 @@ impl From<AuthenticatedUser> for auth_v1::User {
 
 impl From<Actor> for auth_v1::User {
     fn from(actor: Actor) -> Self {
-        AuthenticatedUser::from(actor).into()
+        let authenticated = AuthenticatedUser {
+            user: actor.user,
+            ineffective_role: actor.ineffective_role,
+        };
+        authenticated.into()
     }
 }
 

@@ -1,4 +1,4 @@
-//! Checks a credential against its stored user or token, and the role against the requirement.
+//! Checks a session or an API key against its stored row.
 
 use super::{Authorizer, PresentedToken, TokenSource, idle::IdleSessions};
 use crate::{
@@ -6,41 +6,12 @@ use crate::{
     actor::{Actor, PresentedCredential},
     audit, metrics,
     store::{StoreError, UsageKind},
-    tokens::{SecretKind, TokenBearer, TokenKind, VerifiedToken},
-    user::User,
+    tokens::{SecretKind, TokenBearer, TokenKind},
 };
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 
 impl Authorizer {
-    /// Checks an access token with a verified signature against its stored user, and the user's
-    /// role against the requirement. Returns the bearer.
-    pub(super) fn admit_access_token(
-        &self,
-        token: &VerifiedToken,
-        found: Timed<Option<User>>,
-        requirement: &Requirement,
-    ) -> Result<Actor, AccountError> {
-        let Timed { at, value: user } = found;
-        if !token.is_valid_at(at) {
-            return Err(Reason::TokenInvalid.into());
-        }
-        let user = user
-            .filter(|user| !user.disabled)
-            .ok_or(Reason::TokenUserNotFound)?;
-        if token.is_revoked(&user) {
-            return Err(Reason::TokenInvalid.into());
-        }
-        let actor = Actor {
-            user,
-            ineffective_role: None,
-            presented: PresentedCredential::AccessToken,
-            expires_at: Some(token.exp),
-            at,
-        };
-        self.admit_role(actor, requirement)
-    }
-
     /// Checks an opaque token against its stored row, and the bearer's role against the
     /// requirement. Returns the bearer. A session in `idle` is refused.
     ///
@@ -93,23 +64,5 @@ impl Authorizer {
             user: stored.into_bounded_user(),
         };
         self.admit_role(actor, requirement)
-    }
-
-    /// Checks the actor's role against the requirement, and returns the actor. Fails if the
-    /// requirement names an unknown role. A role that has no effect is replaced by `user` and kept
-    /// in `ineffective_role`.
-    fn admit_role(
-        &self,
-        mut actor: Actor,
-        requirement: &Requirement,
-    ) -> Result<Actor, AccountError> {
-        if let Requirement::Roles(required) = requirement {
-            self.policy.require_known_roles(required)?;
-        }
-        actor.ineffective_role = self.policy.take_ineffective_role(&mut actor.user);
-        if requirement.admits(actor.user.role) {
-            return Ok(actor);
-        }
-        Err(requirement.refusal(actor.ineffective_role).into())
     }
 }
