@@ -9,7 +9,7 @@
 use crate::{StoreError, Timed, metrics::READ_BATCHES};
 use futures_util::{StreamExt as _, future::BoxFuture, stream};
 use rolegate_batcher::{Batcher, Limits};
-use rolegate_telemetry::metrics::observe_size;
+use rolegate_telemetry::metrics::{Histogram, observe_size};
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
 const LIMITS: Limits = Limits {
@@ -50,6 +50,8 @@ struct Reader<S: ?Sized, K, R> {
     store: Arc<S>,
     read: ReadByKeys<S, K, R>,
     key_of: fn(&R) -> K,
+    /// The metric of the number of different keys in a batch.
+    batch_sizes: Histogram,
 }
 
 /// The keys that shared a statement, and the outcome of the statement.
@@ -79,18 +81,12 @@ where
             store: Arc::clone(store),
             read,
             key_of,
+            batch_sizes: READ_BATCHES.with_label_values(&[labels.store, labels.key]),
         });
         let reader_of_batches = Arc::clone(&reader);
-        let sizes = READ_BATCHES.with_label_values(&[labels.store, labels.key]);
         let batcher = Batcher::new(LIMITS, move |keys: Vec<K>| {
             let reader = Arc::clone(&reader_of_batches);
-            let distinct = remove_duplicates(keys.clone());
-            observe_size(&sizes, distinct.len());
-            async move {
-                let rows = reader.read(&distinct).await;
-                let find_row = |key| rows.as_ref().map_err(Clone::clone)?.find(key);
-                keys.iter().map(find_row).collect()
-            }
+            async move { reader.answer(keys).await }
         });
         Self { batcher, reader }
     }
@@ -133,9 +129,24 @@ impl<K: Eq + Hash, R: Clone> RowsByKey<K, R> {
 impl<S, K, R> Reader<S, K, R>
 where
     S: ?Sized + Send + Sync,
-    K: Eq + Hash + Clone + Send + Sync,
-    R: Send,
+    K: Ord + Hash + Clone + Send + Sync,
+    R: Clone + Send,
 {
+    /// Reads the rows of a batch, and returns them in the order of the keys.
+    async fn answer(&self, keys: Vec<K>) -> Vec<Result<Timed<Option<R>>, StoreError>> {
+        // The row of a lone read needs no map.
+        if keys.len() == 1 {
+            observe_size(&self.batch_sizes, 1);
+            let read = (self.read)(&self.store, &keys).await;
+            return vec![read.map(|rows| rows.map(|mut rows| rows.pop()))];
+        }
+        let distinct = remove_duplicates(keys.clone());
+        observe_size(&self.batch_sizes, distinct.len());
+        let rows = self.read(&distinct).await;
+        let find_row = |key| rows.as_ref().map_err(Clone::clone)?.find(key);
+        keys.iter().map(find_row).collect()
+    }
+
     async fn read(&self, keys: &[K]) -> Result<RowsByKey<K, R>, StoreError> {
         match (self.read)(&self.store, keys).await {
             Ok(read) => Ok(read.map(|rows| self.by_key(rows).collect())),

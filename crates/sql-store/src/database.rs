@@ -87,10 +87,7 @@ impl Database {
     ) -> Result<Timed<Vec<R>>, StoreError> {
         let read = match &self.engine {
             Engine::Postgres(pool) => read_from_primary(pool, statement).await?,
-            Engine::Sqlite(pools) => Timed {
-                at: pools.now()?,
-                value: pools.read(statement).await?,
-            },
+            Engine::Sqlite(pools) => pools.read_timed(statement).await?,
         };
         Ok(Timed {
             at: read.at,

@@ -1,7 +1,7 @@
 //! Reads the state of a database without changing anything, not even its schema.
 
 use crate::{
-    DatabaseTarget, DatabaseUrl, STATEMENT_TIMEOUT, Schema, Tables,
+    DatabaseTarget, DatabaseUrl, STATEMENT_TIMEOUT, Schema, Tables, clock,
     error::OpenFailure,
     postgres,
     retry::within,
@@ -147,7 +147,7 @@ async fn read_clock(connection: &mut Connection<'_>) -> sqlx::Result<Option<f64>
             let now = sqlx::query_scalar(now).fetch_one(&mut **connection).await?;
             Ok(Some(now))
         }
-        Connection::Sqlite(connection) => sqlite::clock::read_time(connection).await,
+        Connection::Sqlite(connection) => clock::read_time(connection).await,
     }
 }
 

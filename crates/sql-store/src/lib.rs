@@ -18,15 +18,15 @@
 //!   become structs of [`row!`] or other [`TableRow`]s. [`Timed`] adds the time of the database.
 //! - [`BatchedReads`] lets concurrent reads by key share one statement. [`ReadConsistency`] says which server
 //!   may answer a read.
-//! - `span.rs` gives a statement its timeout and its span. `sql_error.rs` classifies errors, and [`StoreError`]
+//! - `span.rs` gives a statement of a traced request its span. `sql_error.rs` classifies errors, and [`StoreError`]
 //!   is what the caller gets.
 //! - `write.rs` follows a write whose commit is not answered, and remembers whether the store can write.
 //! - [`LongTransaction`] is for commands that move many rows.
 //!
 //! In a simulation, `test_support/simulated.rs` replaces the connection pools of SQLite.
 //!
-//! The program that hosts a service uses [`Store`] and [`register_metrics`]. `uptime.rs` has the time since the
-//! boot, on which the clock of an SQLite file is based.
+//! `clock.rs` has the clock of an SQLite file. The program that hosts a service uses [`Store`] and
+//! [`register_metrics`].
 
 #![cfg_attr(
     test,
@@ -37,6 +37,7 @@
 )]
 
 mod batched_reads;
+mod clock;
 mod database;
 mod dialect;
 mod error;
@@ -58,7 +59,6 @@ mod store;
 mod tables;
 #[cfg(any(test, simulation))]
 mod test_support;
-mod uptime;
 mod url;
 mod write;
 
@@ -66,6 +66,7 @@ mod write;
 pub use sqlx;
 
 pub use batched_reads::{BatchLabels, BatchedReads, ReadByKeys, RowsByKey};
+pub use clock::{FileClock, advance_clock, unix_millis};
 pub use database::{Database, Engine, FollowUp};
 pub use error::StoreError;
 pub use inspection::{Facts, InspectedTables, Inspection};
@@ -76,12 +77,9 @@ pub use read_consistency::ReadConsistency;
 pub use retry::Backoff;
 pub use row::{Column, ColumnValue, Columns, Row, TableRow, Timed};
 pub use schema::Schema;
-pub use span::{QueryFuture, STATEMENT_TIMEOUT};
-pub use sqlite::FileClock;
-pub use statement::{Statement, Value};
+pub use statement::{QueryFuture, STATEMENT_TIMEOUT, Statement, Value};
 pub use store::{PoolStats, Store, StoreStatus};
 pub use tables::{Migration, Tables};
 #[cfg(simulation)]
 pub use test_support::simulated;
-pub use uptime::{advance_clock, unix_millis};
 pub use url::{DatabaseSettings, DatabaseTarget, DatabaseUrl};

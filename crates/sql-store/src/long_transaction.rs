@@ -8,9 +8,8 @@ use crate::{
     dialect::Dialect,
     postgres::Pool,
     row::{Rows, TableRow},
-    span::run_traced,
     sqlite::{IMMEDIATE, Pools},
-    statement::Connection,
+    statement::{Connection, run_until},
     unix_millis,
 };
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -224,12 +223,8 @@ async fn run_long<T>(
     dialect: Dialect,
     statement: impl Future<Output = sqlx::Result<T>>,
 ) -> Result<T, StoreError> {
-    run_traced(
-        dialect.system(),
-        Instant::now() + LONG_STATEMENT_TIMEOUT,
-        statement,
-    )
-    .await
+    let deadline = Instant::now() + LONG_STATEMENT_TIMEOUT;
+    run_until(deadline, dialect.system(), statement).await
 }
 
 #[cfg(test)]

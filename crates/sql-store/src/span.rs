@@ -1,31 +1,16 @@
-//! Runs statements with a timeout and a span.
+//! Gives the statements of a traced request their spans.
 
 use crate::StoreError;
-use futures_util::future::BoxFuture;
 use rolegate_telemetry::traces;
-use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
-/// The time limit of a statement, from waiting for a connection to the last row.
-pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// A future that runs one or more statements on a connection.
-pub type QueryFuture<'c, T> = BoxFuture<'c, sqlx::Result<T>>;
-
-/// Runs a statement until `deadline`, and converts its error to a [`StoreError`]. If the request is traced, the
-/// statement gets a span. `system` is the name of the engine in spans.
-pub(crate) async fn run_traced<T>(
+/// Runs a statement in a span. `system` is the name of the engine in spans.
+pub(crate) async fn trace<T>(
     system: &'static str,
-    deadline: Instant,
-    statement: impl Future<Output = sqlx::Result<T>>,
+    statement: impl Future<Output = Result<T, StoreError>>,
 ) -> Result<T, StoreError> {
     let span = statement_span(system);
-    let statement = timeout_at(deadline, statement).instrument(span.clone());
-    let outcome = match statement.await {
-        Ok(outcome) => outcome.map_err(StoreError::from),
-        Err(_elapsed) => Err(StoreError::TimedOut),
-    };
+    let outcome = statement.instrument(span.clone()).await;
     if outcome.is_err() {
         span.record("otel.status_code", "ERROR");
     }
@@ -34,12 +19,8 @@ pub(crate) async fn run_traced<T>(
 
 /// Creates the span of a statement by the semantic conventions of OpenTelemetry for databases.
 ///
-/// The statement adds its operation and its table when it runs. Statements outside a request, such as the
-/// readiness check, are not traced.
+/// The statement adds its operation and its table when it runs.
 fn statement_span(system: &'static str) -> Span {
-    if Span::current().is_none() {
-        return Span::none();
-    }
     info_span!(
         "statement",
         otel.name = system,
@@ -51,12 +32,10 @@ fn statement_span(system: &'static str) -> Span {
     )
 }
 
-/// Adds the operation and the table of a statement to its span, and names the span after both.
+/// Adds the operation and the table of a statement to its span, which is the current one, and names the span after
+/// both.
 pub(crate) fn describe(sql: &str) {
     let span = Span::current();
-    if span.is_none() {
-        return;
-    }
     let statement = main_statement(sql);
     let operation = find_operation(statement);
     span.record("db.operation.name", operation);

@@ -1,15 +1,14 @@
 //! Opens SQLite files, and sets up their connections.
 //!
 //! `file.rs` creates and locks the file, and `pools.rs` runs transactions and reads. `open_files.rs` notices
-//! when the file is deleted or replaced. `clock.rs` has the clock of the file. `copy.rs` copies a file for a
-//! backup, and `replacement.rs` puts a copy in the place of a file for a restore.
+//! when the file is deleted or replaced. `copy.rs` copies a file for a backup, and `replacement.rs` puts a copy in
+//! the place of a file for a restore.
 //!
 //! One connection writes and the others read: in WAL mode, readers never wait for the writer and see every
 //! earlier commit. Statements that write must be read to their end (`fetch_all`, never `fetch_optional`),
 //! because SQLite commits a statement, and reports a failed commit, only after its last row. With
 //! `synchronous=FULL`, an acknowledged write survives a power failure.
 
-pub(crate) mod clock;
 mod copy;
 mod file;
 mod open_files;
@@ -17,7 +16,6 @@ mod path;
 mod pools;
 mod replacement;
 
-pub use clock::FileClock;
 pub use copy::DatabaseCopy;
 pub use file::file_exists;
 pub use path::with_suffix;
@@ -31,8 +29,8 @@ pub(crate) use pools::IMMEDIATE;
 #[cfg(simulation)]
 use crate::simulated::connect;
 use crate::{
-    STATEMENT_TIMEOUT, Schema, Tables, dialect::Dialect, error::OpenFailure, schema::SchemaSharing,
-    statement, write::WriteHealth,
+    FileClock, STATEMENT_TIMEOUT, Schema, Tables, dialect::Dialect, error::OpenFailure,
+    schema::SchemaSharing, statement, write::WriteHealth,
 };
 use file::{lock_exclusive, private_file};
 use open_files::OpenFiles;

@@ -1,21 +1,52 @@
 //! Builds statements in SQL that both engines understand, and runs them. Where the engines differ, the builder
-//! writes the form of the engine that the statement is for.
+//! writes the form of the engine that the statement is for. `span.rs` traces the statements of a traced request.
 
 mod letter_case;
 
 use crate::{
+    StoreError,
+    clock::{NOW, UPTIME, uptime},
     dialect::Dialect,
     row::{Column, Columns, Rows, TableRow},
-    span::describe,
-    uptime::{NOW, UPTIME, uptime},
+    span::{describe, trace},
 };
+use futures_util::future::BoxFuture;
 use letter_case::ignore_case;
 use serde::Serialize;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, PgConnection, Postgres, Sqlite, SqliteConnection, Type,
     postgres::PgArguments, query_with, sqlite::SqliteArguments,
 };
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, sync::Arc, time::Duration};
+use tokio::time::{Instant, timeout_at};
+use tracing::Span;
+
+/// The time limit of a statement, from waiting for a connection to the last row.
+pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A future that runs one or more statements on a connection.
+pub type QueryFuture<'c, T> = BoxFuture<'c, sqlx::Result<T>>;
+
+/// Runs one or more statements until `deadline`, and converts their error to a [`StoreError`]. If the request is
+/// traced, they get a span. `system` is the name of the engine in spans.
+pub(crate) async fn run_until<T>(
+    deadline: Instant,
+    system: &'static str,
+    statements: impl Future<Output = sqlx::Result<T>>,
+) -> Result<T, StoreError> {
+    let limited = async {
+        match timeout_at(deadline, statements).await {
+            Ok(outcome) => Ok(outcome?),
+            Err(_elapsed) => Err(StoreError::TimedOut),
+        }
+    };
+    // Statements outside a request, such as the readiness check, are not traced.
+    if Span::current().is_none() {
+        limited.await
+    } else {
+        trace(system, limited).await
+    }
+}
 
 /// A type of values that both engines can encode.
 pub trait Value<'v>:
@@ -267,7 +298,9 @@ impl Statement {
 
     /// Runs the statement and returns its rows. The span describes this statement.
     pub(crate) async fn fetch(self, connection: &mut Connection<'_>) -> sqlx::Result<Rows> {
-        describe(&self.sql);
+        if !Span::current().is_none() {
+            describe(&self.sql);
+        }
         self.run(connection).await
     }
 

@@ -15,8 +15,8 @@ pub(crate) use health::WriteHealth;
 
 use crate::{
     STATEMENT_TIMEOUT, StoreError,
-    span::run_traced,
     sql_error::{CANTOPEN, IOERR, sqlite_code},
+    statement::run_until,
 };
 use sqlx::Error;
 use std::{pin::pin, time::Duration};
@@ -57,7 +57,7 @@ where
             let task = tokio::spawn(in_task.instrument(Span::current()));
             task.await.unwrap_or(Err(Error::WorkerCrashed))
         };
-        match run_traced(system, deadline, answer).await {
+        match run_until(deadline, system, answer).await {
             Ok(value) => {
                 health.recover();
                 Ok(value)

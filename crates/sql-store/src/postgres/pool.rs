@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     PoolStats, QueryFuture, ReadConsistency, STATEMENT_TIMEOUT, StoreError, StoreStatus,
-    span::run_traced, write::WriteHealth,
+    statement::run_until, write::WriteHealth,
 };
 use deadpool::managed::{self, Object, PoolError, QueueMode};
 use sqlx::{Connection, PgConnection};
@@ -83,7 +83,7 @@ impl Pool {
         statement: impl for<'c> FnOnce(&'c mut PgConnection) -> QueryFuture<'c, T> + Send,
     ) -> Result<T, StoreError> {
         let run = self.execute(|session| statement(&mut session.connection));
-        run_traced("postgresql", Instant::now() + STATEMENT_TIMEOUT, run).await
+        run_until(Instant::now() + STATEMENT_TIMEOUT, "postgresql", run).await
     }
 
     async fn execute<T: Send>(

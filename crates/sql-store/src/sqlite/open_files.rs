@@ -22,7 +22,7 @@ pub(crate) struct OpenFiles {
     /// The database, its log and the index of the log.
     files: OnceLock<[OpenFile; 3]>,
     /// True if the last check found that a file was deleted or replaced.
-    is_lost: AtomicBool,
+    pub(super) is_lost: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -46,8 +46,7 @@ impl OpenFiles {
         Ok(())
     }
 
-    /// Fails if one of the files is no longer at its path, and remembers the outcome for
-    /// [`Self::ensure_not_known_replaced`].
+    /// Fails if one of the files is no longer at its path, and remembers the outcome in `is_lost`.
     pub(crate) fn ensure_not_replaced(&self) -> sqlx::Result<()> {
         let Some(files) = self.files.get() else {
             return Ok(());
@@ -60,16 +59,6 @@ impl OpenFiles {
         let path = path.display();
         let problem = format!("{path} was deleted or replaced while it was open; {advice}");
         Err(io::Error::other(problem).into())
-    }
-
-    /// Repeats the check if the last one failed, and otherwise succeeds. Reads use it, because it makes no
-    /// system call as long as the last check succeeded.
-    pub(super) fn ensure_not_known_replaced(&self) -> sqlx::Result<()> {
-        if self.is_lost.load(Relaxed) {
-            self.ensure_not_replaced()
-        } else {
-            Ok(())
-        }
     }
 
     /// Returns whether the file of the database itself is no longer at its path.

@@ -1,23 +1,25 @@
 //! Runs the transactions and reads of an open file on its connections, and probes the file while writes fail.
-//! `file_clock.rs` tells the time of the file.
 
-mod file_clock;
-
-use super::{clock::CachedClock, open_files::OpenFiles};
+use super::open_files::OpenFiles;
 #[cfg(simulation)]
 use crate::simulated::{self, SqlitePool};
 use crate::{
-    PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
+    FileClock, PoolStats, QueryFuture, STATEMENT_TIMEOUT, Statement, StoreError, StoreStatus,
+    Timed,
+    clock::{CachedClock, reserve},
     row::Rows,
-    span::run_traced,
-    statement::Connection,
+    statement::{Connection, run_until},
     write::{Commit, WriteHealth, WriteTask},
 };
 use futures_util::future::BoxFuture;
 #[cfg(not(simulation))]
 use sqlx::SqlitePool;
 use sqlx::{AssertSqlSafe, SqliteConnection};
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{
+    future::pending,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 use tokio::time::Instant;
 
 /// Starts a transaction as the writer. A deferred transaction would fail at its first write if another process
@@ -27,6 +29,9 @@ pub(crate) const IMMEDIATE: &str = "BEGIN IMMEDIATE";
 /// The time between two attempts to write while writes fail. After the cause is gone, writes are accepted again
 /// within this time.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// The pause between two writes that reserve time for the clock.
+const RESERVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// An open file, which several processes of one machine may share.
 #[derive(Clone, Debug)]
@@ -84,16 +89,41 @@ impl Pools {
         written
     }
 
+    /// Does the same as [`Self::read`], and returns the time of the clock before the read. Fails if the clock was not
+    /// started.
+    pub(crate) async fn read_timed(&self, statement: Statement) -> Result<Timed<Rows>, StoreError> {
+        let at = self.clock.now(|| {
+            tokio::spawn(reserve_time(self.clone()));
+        })?;
+        Ok(Timed {
+            at,
+            value: self.read(statement).await?,
+        })
+    }
+
     /// Runs a `SELECT` on a connection that only reads, and returns its rows.
     pub(crate) async fn read(&self, statement: Statement) -> Result<Rows, StoreError> {
         let read = async {
-            self.files.ensure_not_known_replaced()?;
+            // The files are checked again only if the last check failed, because a check makes system calls.
+            if self.files.is_lost.load(Relaxed) {
+                self.files.ensure_not_replaced()?;
+            }
             let mut reader = self.readers.acquire().await?;
             statement.fetch(&mut Connection::Sqlite(&mut reader)).await
         };
         #[cfg(simulation)]
         let read = simulated::read(&self.readers, read);
-        run_traced("sqlite", Instant::now() + STATEMENT_TIMEOUT, read).await
+        run_until(Instant::now() + STATEMENT_TIMEOUT, "sqlite", read).await
+    }
+
+    /// Starts the clock as `clock` says.
+    pub(super) async fn start_clock(&self, clock: FileClock) -> sqlx::Result<()> {
+        if clock == FileClock::Unused {
+            return Ok(());
+        }
+        self.clock
+            .start(clock, &mut *self.writer.acquire().await?)
+            .await
     }
 
     /// Returns the state of both pools, and the reason why writes fail, if they do.
@@ -131,6 +161,19 @@ fn pool_stats(name: &'static str, pool: &SqlitePool) -> PoolStats {
         idle: pool.num_idle().min(open),
         limit: size(pool.options().get_max_connections()),
     }
+}
+
+/// Reserves time for the clock. A failure is not handled here: [`Pools::write`] records it, and a later read of the
+/// time tries again.
+fn reserve_time(pools: Pools) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        let reserved = pools.write(|writer| Box::pin(reserve(writer))).await;
+        if let Ok(Some(row)) = reserved {
+            pools.clock.replace_row(row);
+        }
+        tokio::time::sleep(RESERVE_INTERVAL).await;
+        pools.clock.end_reservation();
+    })
 }
 
 /// Probes a file that could not be written. It ends after the first successful write, whether of the probe or

@@ -2,12 +2,14 @@
 //! replacement fails, the file keeps its content.
 
 use super::{
-    clock,
     copy::{DatabaseCopy, at},
     file::{connect_read_only, connect_without_log, lock_exclusive, private_file},
     path::with_suffix,
 };
-use crate::sql_error::{BUSY, LOCKED, sqlite_code};
+use crate::{
+    clock,
+    sql_error::{BUSY, LOCKED, sqlite_code},
+};
 use rolegate_program::failure::Failure;
 use rustix::fs::{FlockOperation, fcntl_lock};
 use sqlx::Connection;
