@@ -2,7 +2,7 @@
 //! with `AccountError`, except for `Users::seed_admin`.
 //!
 //! Each use case is a method of a service, which has only the fields that its methods need. The method
-//! authorizes the actor, checks the arguments, and reads through the trait `UserStore`. It passes a
+//! authorizes the actor, checks the arguments, and reads from the `UserStore`. It passes a
 //! change and its `Principal` to `Changes`, which makes and records the change.
 //!
 //! - `services` builds the services. `policy` contains the operator's settings, and says which roles

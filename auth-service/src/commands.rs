@@ -34,7 +34,7 @@ use rolegate_program::{
     shutdown::Shutdown,
 };
 use rolegate_proto::SERVICE_NAME;
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, Store as _};
 
 /// The commands that auth-service adds to those of every program (`serve`, `healthcheck` and
 /// `doctor`).

@@ -170,7 +170,7 @@ impl AuthService {
     }
 }
 
-fn register_metrics(hasher: &Hasher, store: &Arc<dyn UserStore>) {
+fn register_metrics(hasher: &Hasher, store: &Arc<UserStore>) {
     let engine = hasher.clone();
     metrics::register(move || engine.stats());
     rolegate_sql_store::register_metrics(store::NAME, store);
@@ -190,7 +190,7 @@ fn routes(calls: &AuthGrpc) -> Routes {
 
 /// Refuses to start if a user or an API key has a role that the settings do not contain. If the
 /// stored roles cannot be read, only a warning is logged.
-async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure> {
+async fn check_roles(roles: &Roles, store: &UserStore) -> Result<(), Failure> {
     match store.roles_in_use().await {
         Ok(in_use) => roles.check(in_use)?,
         Err(error) => tracing::warn!(%error, "cannot read which roles users have"),
@@ -201,7 +201,7 @@ async fn check_roles(roles: &Roles, store: &dyn UserStore) -> Result<(), Failure
 /// Makes a failed login for an unknown name take as long as one for a known name, even after the
 /// bcrypt cost was lowered. It reads the highest stored cost from the database. If this read fails,
 /// it logs a warning, and the hasher learns higher costs when users log in.
-async fn raise_failed_check_cost(hasher: &Hasher, store: &dyn UserStore) {
+async fn raise_failed_check_cost(hasher: &Hasher, store: &UserStore) {
     match store.highest_password_cost().await {
         Ok(Some(cost)) => hasher.raise_failed_check_cost(cost),
         Ok(None) => {}
@@ -213,7 +213,7 @@ async fn raise_failed_check_cost(hasher: &Hasher, store: &dyn UserStore) {
 /// the database is unavailable.
 async fn check_second_factors(
     policy: &SecondFactorPolicy,
-    store: &dyn UserStore,
+    store: &UserStore,
 ) -> Result<(), Failure> {
     if policy.mode != Mode::Off && policy.keys.is_none() {
         tracing::info!(

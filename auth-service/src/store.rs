@@ -1,29 +1,25 @@
-//! The database of users: the traits of the store, and their implementation in SQL.
+//! The database of users. In auth-service, only this module and the migrations contain SQL.
 //!
-//! PostgreSQL is for production; SQLite is the embedded default, so that one command runs everything. In auth-service,
-//! only this module and the migrations contain SQL. Most reads return an `Option` or a list, and most writes fail with
-//! a `WriteError`.
+//! PostgreSQL is for production; SQLite is the embedded default, so that one command runs everything. Most reads return
+//! an `Option` or a list, and most writes fail with a `WriteError`.
 //!
 //! A read by key goes from a use case through `batched_reads`, which merges concurrent reads, to the statements in
-//! `sql`. Most writes lock the rows that their condition depends on (`sql/locked_writes`), check the condition, change
-//! rows, and record the change in the same transaction (`sql/audit`).
+//! `user_store`. Most writes lock the rows that their condition depends on (`user_store/locked_writes`), check the
+//! condition, change rows, and record the change in the same transaction (`user_store/audit`).
 //!
-//! - `user_store`: the trait `UserStore`, which is the contract of the whole store. It includes three other traits:
-//!   `TokenStore` in `token_store` (API keys, sessions, password links and pending sign-ins), `SecondFactorStore` in
-//!   `second_factor`, and `AuditStore` in `audit_store` (the record).
+//! - `user_store` has the store, whose methods are the statements, and its function `open` opens it for a URL.
+//!   `list_query` lists users in pages, and `tables` lists the migrations of the schema.
 //! - `locked_rows` checks the conditions that depend on locked rows, such as that an active admin remains. `additions`
 //!   limits how much is added to a user in a minute. `write_error` lists the reasons why a write fails.
-//! - `sql` implements the traits, and its function `open` opens the store for a URL. `list_query` lists users in pages,
-//!   and `tables` lists the migrations of the schema.
 //! - `audit_row` defines a row of the record, `checked_row` a row that may be unreadable, and `seal` the chain of
-//!   digests over the rows. `user_change` defines a change of a user, as other services read it.
+//!   digests over the rows. `user_change` defines a change of a user, as other services read it. `second_factor` has a
+//!   stored second factor.
 //! - `usage_pause` decides which sessions are idle after a period during which the store could not write when sessions
 //!   were used.
 //! - `operator_database` reads and changes the database for the commands of an operator, and `inspection` reads the
 //!   facts that `doctor` reports.
 
 pub(crate) mod additions;
-mod audit_store;
 mod batched_reads;
 mod checked_row;
 mod inspection;
@@ -32,19 +28,17 @@ mod locked_rows;
 mod operator_database;
 pub(crate) mod seal;
 mod second_factor;
-mod sql;
 mod tables;
-mod token_store;
 mod usage_pause;
 mod user_change;
 mod user_store;
 mod write_error;
 
-pub(crate) use audit_store::{AuditFilter, AuditStore, DAY_SECONDS, SEAL_INTERVAL, Snapshot};
 pub(crate) use batched_reads::BatchedReads;
 pub(crate) use checked_row::{CheckedRow, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
+pub use list_query::UserFilter;
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
     ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
@@ -57,13 +51,16 @@ pub use seal::SealReference;
 pub(crate) use second_factor::{
     CodeLimit, CodePurpose, OneTimeCodeUse, StoredSecondFactor, WrongCodes,
 };
-pub(crate) use sql::{open, open_beside};
-pub(crate) use token_store::{TokenStore, UsageKind};
+pub use tables::RoleUsage;
 pub(crate) use usage_pause::{MAX_PAUSE_AHEAD, UsagePause, active_last_use_range};
 pub(crate) use user_change::{CheckedChange, UserChange};
-pub(crate) use user_store::{NAME, UserStore};
-pub use user_store::{RoleUsage, UserFilter};
+pub(crate) use user_store::{AuditFilter, DAY_SECONDS, NAME, SEAL_INTERVAL, Snapshot, UsageKind};
+#[cfg(not(test))]
+pub(crate) use user_store::{UserStore, open, open_beside};
 pub use write_error::WriteError;
 
 #[cfg(test)]
 pub(crate) mod tests;
+/// In tests, the use cases run on a store whose calls can fail or wait.
+#[cfg(test)]
+pub(crate) use tests::test_store::{TestStore as UserStore, open, open_beside};

@@ -15,7 +15,7 @@
 //!   has password links.
 //! - `revocation` bounds the time to which a revocation moves `tokens_not_before`.
 //!
-//! The statements that insert, list, end and re-stamp the rows are in `store/sql/tokens`; `accounts` has the use cases.
+//! The statements that insert, list, end and re-stamp the rows are in `store/user_store/tokens`; `accounts` has the use cases.
 
 mod access_token;
 mod bearer;

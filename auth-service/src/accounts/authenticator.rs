@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 /// Checks passwords and codes, and signs people in.
 pub(crate) struct Authenticator {
-    pub(super) store: Arc<dyn UserStore>,
+    pub(super) store: Arc<UserStore>,
     pub(super) reads: Arc<BatchedReads>,
     pub(super) changes: Changes,
     pub(super) hasher: Hasher,

@@ -72,7 +72,7 @@ impl PresentedToken {
 
 /// Decides who may make a request.
 pub(crate) struct Authorizer {
-    pub(super) store: Arc<dyn UserStore>,
+    pub(super) store: Arc<UserStore>,
     pub(super) reads: Arc<BatchedReads>,
     pub(super) tokens: AccessTokens,
     pub(super) policy: Arc<Policy>,

@@ -31,13 +31,13 @@ pub(crate) struct CreatedApiKey {
 /// Makes changes. Clones share the store.
 #[derive(Clone)]
 pub(crate) struct Changes {
-    store: Arc<dyn UserStore>,
+    store: Arc<UserStore>,
     /// The file with the generated password of `admin`, which is removed when `admin` gets another password.
     pub(super) initial_password: InitialPassword,
 }
 
 impl Changes {
-    pub(crate) fn new(store: Arc<dyn UserStore>, initial_password: InitialPassword) -> Self {
+    pub(crate) fn new(store: Arc<UserStore>, initial_password: InitialPassword) -> Self {
         Self {
             store,
             initial_password,

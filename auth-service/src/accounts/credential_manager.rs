@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 /// Creates, replaces, lists and ends the credentials of users.
 pub(crate) struct CredentialManager {
-    pub(super) store: Arc<dyn UserStore>,
+    pub(super) store: Arc<UserStore>,
     pub(super) reads: Arc<BatchedReads>,
     pub(super) authorizer: Arc<Authorizer>,
     /// Checks the password or the code with which users confirm a change.

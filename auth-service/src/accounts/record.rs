@@ -78,7 +78,7 @@ impl AuditRequest {
 
 /// The record of changes and sign-ins: its pages, its maintenance, and the streams of changes.
 pub(crate) struct Record {
-    store: Arc<dyn UserStore>,
+    store: Arc<UserStore>,
     authorizer: Arc<Authorizer>,
     pub(super) watches: Watches,
     /// The permits for reading pages.
@@ -86,7 +86,7 @@ pub(crate) struct Record {
 }
 
 impl Record {
-    pub(crate) fn new(store: Arc<dyn UserStore>, authorizer: Arc<Authorizer>) -> Self {
+    pub(crate) fn new(store: Arc<UserStore>, authorizer: Arc<Authorizer>) -> Self {
         Self {
             store,
             authorizer,

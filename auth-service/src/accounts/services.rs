@@ -37,7 +37,7 @@ impl Services {
     /// Creates the services, with empty caches and counters. Fails only if the system provides no
     /// random bytes.
     pub(crate) fn new(
-        store: Arc<dyn UserStore>,
+        store: Arc<UserStore>,
         hasher: Hasher,
         tokens: AccessTokens,
         policy: Policy,

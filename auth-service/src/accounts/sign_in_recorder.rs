@@ -19,12 +19,12 @@ const COUNTING_TIME: Duration = Duration::from_mins(1);
 /// Records sign-ins and refusals. Clones share the limits for floods and the counts of refusals.
 #[derive(Clone)]
 pub(crate) struct SignInRecorder {
-    store: Arc<dyn UserStore>,
+    store: Arc<UserStore>,
     rows: Arc<SignInRows>,
 }
 
 impl SignInRecorder {
-    pub(crate) fn new(store: Arc<dyn UserStore>) -> Self {
+    pub(crate) fn new(store: Arc<UserStore>) -> Self {
         Self {
             store,
             rows: Arc::new(SignInRows::new()),

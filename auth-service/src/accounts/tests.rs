@@ -11,7 +11,7 @@ use crate::{
     password::{Hasher, PasswordRules, Peppers},
     roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
-    store::tests::TestStore,
+    store::UserStore,
     tokens::{self, AccessTokens, Keyring},
     user::User,
 };
@@ -55,7 +55,7 @@ const NOW: u64 = 1_800_000_000;
 /// The use cases on a store of their own, with an access token of the seeded admin.
 struct App {
     services: Services,
-    store: Arc<TestStore>,
+    store: Arc<UserStore>,
     admin: String,
 }
 
@@ -83,7 +83,7 @@ impl App {
     }
 
     fn unseeded(policy: Policy, initial_password: InitialPassword) -> Self {
-        let store = Arc::new(TestStore::open_at(NOW));
+        let store = Arc::new(UserStore::open_at(NOW));
         let services = Services::new(
             store.clone(),
             hasher(),

@@ -55,7 +55,7 @@ pub(crate) struct UserPage {
 
 /// Reads, creates, changes and deletes users.
 pub(crate) struct Users {
-    pub(super) store: Arc<dyn UserStore>,
+    pub(super) store: Arc<UserStore>,
     pub(super) reads: Arc<BatchedReads>,
     pub(super) authorizer: Arc<Authorizer>,
     pub(super) changes: Changes,

@@ -7,7 +7,7 @@ use super::{
 use crate::{settings::ServiceSettings, store::FileClock};
 use clap::Subcommand;
 use rolegate_program::{failure::Failure, settings::SettingError};
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, Store as _};
 use std::pin::Pin;
 
 /// A command that an operator runs directly on the database of users.

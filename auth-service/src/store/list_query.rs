@@ -3,14 +3,32 @@
 //! The pages use keyset pagination on an index, so the last page costs as much as the first. The statement contains
 //! only the filters in use, because conditions that are always true mislead query planners.
 
-use super::{StoreError, UserFilter};
+use super::StoreError;
 use crate::user::{LISTED_COLUMNS, ListedUser};
+use rolegate_proto::Role;
 use rolegate_sql_store::{Database, Statement};
 
 /// The maximum number of users that one statement of a search examines, which takes some hundredths of a second. The
 /// number is limited, because SQLite runs a statement to its end even if its caller is gone. Until then, the statement
 /// occupies one of a few connections.
 const SEARCH_BATCH: i64 = 50_000;
+
+/// Selects a page of users. A user must match all filters.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UserFilter {
+    /// The id after which the page begins; 0 begins with the first user.
+    pub after: i64,
+    /// The maximum number of users on the page.
+    pub limit: i64,
+    /// The text with which the usernames begin, taken literally; empty selects all users.
+    pub username_prefix: String,
+    /// The stored role; `None` selects all roles.
+    pub role: Option<Role>,
+    /// True selects disabled users, and false selects enabled users; `None` selects both.
+    pub disabled: Option<bool>,
+    /// The text that a username must contain, taken literally but case-insensitive; empty selects all users.
+    pub search: String,
+}
 
 /// Lists users by ascending id. A search reads one batch of users after the other, until the page is full or no user is
 /// left.

@@ -1,10 +1,6 @@
-//! The trait for second factors: one-time codes and recovery codes.
+//! A stored second factor, and the limits of wrong codes.
 
-use super::StoreError;
-use crate::audit::{RecoveryCodeUse, Requested};
-use async_trait::async_trait;
-use rolegate_sql_store::{Store, Timed};
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
 /// The maximum number of wrong one-time codes in a window. After them, no one-time code is accepted until the window
 /// ends.
@@ -106,46 +102,6 @@ pub(crate) struct OneTimeCodeUse {
     pub(crate) secret: String,
     /// The secret that replaces `secret`: the same secret, perhaps encrypted with a newer key.
     pub(crate) new_secret: String,
-}
-
-/// The contract of a database of second factors, each of which belongs to one user.
-///
-/// If two writes use the same code at the same time, only the first one succeeds.
-#[async_trait]
-pub(crate) trait SecondFactorStore: Store {
-    /// Returns the second factor of a user, even if it is still being enrolled.
-    async fn second_factor(
-        &self,
-        user_id: i64,
-    ) -> Result<Timed<Option<StoredSecondFactor>>, StoreError>;
-
-    /// Stores that a one-time code was used, replaces the secret by `new_secret`, and returns whether the code is
-    /// accepted.
-    ///
-    /// The code is refused if its step or a later one was used before, or if the secret was replaced meanwhile. It is
-    /// also refused after too many wrong one-time codes for this purpose. If the code is refused, nothing is changed.
-    async fn use_one_time_code(
-        &self,
-        user_id: i64,
-        purpose: CodePurpose,
-        code: OneTimeCodeUse,
-    ) -> Result<bool, StoreError>;
-
-    /// Uses up a recovery code, and returns whether it is accepted. The code is refused if the user has no such code
-    /// left, or after too many wrong recovery codes for this purpose.
-    async fn use_recovery_code(
-        &self,
-        purpose: CodePurpose,
-        digest: String,
-        request: Arc<Requested<RecoveryCodeUse>>,
-    ) -> Result<bool, StoreError>;
-
-    /// Counts a wrong code towards this limit. Returns false, and counts nothing, if the limit was already reached or
-    /// the user has no second factor.
-    async fn count_wrong_code(&self, user_id: i64, limit: CodeLimit) -> Result<bool, StoreError>;
-
-    /// Returns the ids of the keys that encrypt the secrets of all second factors that are on.
-    async fn second_factor_key_ids(&self) -> Result<Vec<String>, StoreError>;
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
-//! The schema of the database of users, as a list of migrations.
+//! The schema of the database of users, as a list of migrations, and the statements that the store and an inspection of
+//! the database share.
 
-use rolegate_sql_store::{Migration, Tables};
+use rolegate_sql_store::{Migration, Tables, row};
 
 macro_rules! migrations {
     ($($version:literal $name:literal $file:literal),+) => {
@@ -39,7 +40,21 @@ pub(super) const TABLES: Tables = Tables {
     ),
 };
 
-/// Selects the stored roles as rows of `RoleUsage`, by name. Each row counts either the users or the API keys that have
+row! {
+    /// The number of users or of API keys that have a role. A role may have two of these rows: one for its users, and
+    /// one for its keys.
+    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub struct RoleUsage {
+        /// The name of the role. The settings may no longer have a role of this name.
+        pub role: String,
+        /// The number of users who have the role.
+        pub users: i64,
+        /// The number of API keys that have the role.
+        pub api_keys: i64,
+    }
+}
+
+/// Selects the stored roles as rows of [`RoleUsage`], by name. Each row counts either the users or the API keys that have
 /// the role.
 pub(super) const ROLES_IN_USE: &str = r#"SELECT role, count(*) AS users, 0 AS api_keys FROM "user" GROUP BY role UNION ALL
     SELECT role, 0, count(*) FROM api_key WHERE role IS NOT NULL GROUP BY role ORDER BY 1"#;

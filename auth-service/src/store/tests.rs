@@ -14,7 +14,7 @@ mod revoked_tokens;
 mod second_factor;
 mod sessions;
 
-pub(crate) use super::sql::tests::test_store::TestStore;
+pub(crate) use super::user_store::tests::test_store;
 
 use additions::{
     additions_of_a_user_are_limited_together_and_ends_are_not,
@@ -105,10 +105,14 @@ use sessions::{
     sessions_of_one_sign_in_end_together_and_stay_together,
 };
 
-use super::{UserFilter, UserStore, WriteError, open};
+use super::{
+    UserFilter, WriteError,
+    user_store::{UserStore, open},
+};
 use crate::{change::NewUser, principal::Principal, user::User};
 use changes::{as_admin, create, delete, disable, new_user, set_role, stranger};
 use rolegate_proto::Role;
+use rolegate_sql_store::Store as _;
 use secrecy::ExposeSecret;
 use tokio::join;
 
@@ -192,7 +196,7 @@ postgres_cluster::conformance_tests! {
     ]
 }
 
-async fn insert(store: &dyn UserStore, username: &str, role: Role) -> User {
+async fn insert(store: &UserStore, username: &str, role: Role) -> User {
     create(store, Principal::Operator, new_user(username, role))
         .await
         .expect("inserted")
@@ -204,11 +208,11 @@ fn assert_not_found<T: std::fmt::Debug>(outcome: Result<T, WriteError>) {
     assert!(matches!(error, WriteError::UserNotFound), "{error:?}");
 }
 
-async fn get(store: &dyn UserStore, id: i64) -> Option<User> {
+async fn get(store: &UserStore, id: i64) -> Option<User> {
     store.users_by_id(&[id]).await.expect("read").value.pop()
 }
 
-async fn hash(store: &dyn UserStore, username: &str) -> String {
+async fn hash(store: &UserStore, username: &str) -> String {
     let found = store
         .credentials_by_username(&[username.into()])
         .await
@@ -217,7 +221,7 @@ async fn hash(store: &dyn UserStore, username: &str) -> String {
     found[0].password_hash.expose_secret().to_owned()
 }
 
-async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
+async fn ids_ascend_and_are_never_reused(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let first = insert(store, "ann", Role::USER).await;
     assert!(admin.id >= 1 && first.id > admin.id);
@@ -227,7 +231,7 @@ async fn ids_ascend_and_are_never_reused(store: &dyn UserStore) {
     assert!(insert(store, "ann", Role::USER).await.id > first.id);
 }
 
-async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
+async fn usernames_are_unique_byte_for_byte(store: &UserStore) {
     let ann = insert(store, "ann", Role::AUTHOR).await;
     assert_eq!(
         (&*ann.username, ann.role, ann.tokens_not_before),
@@ -248,7 +252,7 @@ async fn usernames_are_unique_byte_for_byte(store: &dyn UserStore) {
     assert_eq!(hash(store, "ann").await, "hash");
 }
 
-async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
+async fn one_of_several_concurrent_inserts_wins(store: &UserStore) {
     let insert = || create(store, Principal::Operator, new_user("ann", Role::USER));
     let results: [_; 4] = join!(insert(), insert(), insert(), insert()).into();
     assert_eq!(
@@ -258,7 +262,7 @@ async fn one_of_several_concurrent_inserts_wins(store: &dyn UserStore) {
     );
 }
 
-async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
+async fn lookups_omit_unknown_keys(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::AUTHOR).await;
     let mut found = store
@@ -286,7 +290,7 @@ async fn lookups_omit_unknown_keys(store: &dyn UserStore) {
     );
 }
 
-async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStore) {
+async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &UserStore) {
     let highest = async || store.highest_password_cost().await.expect("read");
     let add = async |username: &str, hash: String| {
         let new = NewUser {
@@ -319,7 +323,7 @@ async fn the_highest_password_cost_is_that_of_bcrypt_hashes(store: &dyn UserStor
     assert_eq!(highest().await, Some(15));
 }
 
-async fn set_role_requires_an_admin(store: &dyn UserStore) {
+async fn set_role_requires_an_admin(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let set = async |by: &User, user: &User| set_role(store, as_admin(by), user, Role::USER).await;
@@ -350,14 +354,14 @@ async fn set_role_requires_an_admin(store: &dyn UserStore) {
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
 }
 
-async fn set_role_without_actor_is_allowed(store: &dyn UserStore) {
+async fn set_role_without_actor_is_allowed(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let set = async |user: &User| set_role(store, Principal::Operator, user, Role::ADMIN).await;
     assert_eq!(set(&ann).await.expect("allowed").role, Role::ADMIN);
     assert_not_found(set(&stranger(&ann)).await);
 }
 
-async fn delete_requires_an_admin(store: &dyn UserStore) {
+async fn delete_requires_an_admin(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let missing = delete(store, as_admin(&stranger(&admin)), &ann).await;
@@ -375,7 +379,7 @@ async fn delete_requires_an_admin(store: &dyn UserStore) {
     assert_not_found(delete(store, as_admin(&admin), &ann).await);
 }
 
-async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
+async fn one_of_two_admins_deletes_the_other(store: &UserStore) {
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::ADMIN).await;
     let results: [_; 2] = join!(
@@ -390,7 +394,7 @@ async fn one_of_two_admins_deletes_the_other(store: &dyn UserStore) {
     assert_eq!(late.count(), 1, "{results:?}");
 }
 
-async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {
+async fn names(store: &UserStore, filter: &UserFilter) -> Vec<String> {
     let users = store.list(filter).await.expect("read");
     users
         .into_iter()
@@ -398,7 +402,7 @@ async fn names(store: &dyn UserStore, filter: &UserFilter) -> Vec<String> {
         .collect()
 }
 
-async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
+async fn pages_are_ordered_and_filtered(store: &UserStore) {
     let first = insert(store, "carl", Role::AUTHOR).await;
     for (username, role) in [
         ("ann", Role::USER),
@@ -459,7 +463,7 @@ async fn pages_are_ordered_and_filtered(store: &dyn UserStore) {
     assert_eq!(names(store, &both).await, ["anne"]);
 }
 
-async fn prefix_is_literal(store: &dyn UserStore) {
+async fn prefix_is_literal(store: &UserStore) {
     let usernames = [
         "a%b",
         "a_b",
@@ -494,7 +498,7 @@ async fn prefix_is_literal(store: &dyn UserStore) {
     }
 }
 
-async fn closed_store_is_unavailable(store: &dyn UserStore) {
+async fn closed_store_is_unavailable(store: &UserStore) {
     store.ping().await.expect("open");
     store.close().await;
     store.ping().await.expect_err("closed");

@@ -1,98 +1,123 @@
-//! The contract of the store of users: how users are inserted, read, changed, deleted and listed.
+//! The store of users, their credentials and the record, in SQL for PostgreSQL and SQLite.
 //!
-//! `sql/users.rs` implements it for PostgreSQL and SQLite, and one conformance suite, `tests.rs`, checks both. The tests
-//! of the use cases run on SQLite, too: `sql/tests/test_store.rs` makes calls fail or wait, and stops the clock.
+//! This file opens the store and has what its methods share. One conformance suite, `store/tests.rs`, checks the
+//! methods on both engines. Reads by key take many keys, so that `BatchedReads` can merge concurrent reads. They return
+//! rows in any order, and omit unknown keys. Most writes lock rows first, so that their conditions see what other
+//! transactions have committed (`locked_writes`), and record the change in the same transaction (`audit`).
+//!
+//! - `users` reads users, and `changes` changes them. `tokens` has API keys, sessions, password links and pending
+//!   sign-ins, `second_factor` has second factors, and `audit` has the record.
+//! - `user_rows` decodes users from rows, and `encoding` converts the numbers in columns.
+//! - `additions` limits how much is added to a user.
+//! - `usage_writer` stores the times of the last uses of tokens and passwords in the background, and `usage_pauses`
+//!   stores the times during which that was impossible.
 
-use super::{
-    AuditStore, second_factor::SecondFactorStore, token_store::TokenStore, write_error::WriteError,
-};
-use crate::{
-    audit::Requested,
-    change::Change,
-    user::{Credentials, ListedUser, User},
-};
+mod additions;
+pub(super) mod audit;
+mod changes;
+pub(super) mod encoding;
+mod locked_writes;
+mod second_factor;
+pub(super) mod tokens;
+mod usage_pauses;
+mod usage_writer;
+pub(super) mod user_rows;
+mod users;
+
+pub(crate) use audit::{AuditFilter, DAY_SECONDS, SEAL_INTERVAL, Snapshot};
+pub(crate) use usage_writer::UsageKind;
+
+use super::{StoreError, operator_database::OperatorDatabase, tables::TABLES};
 use async_trait::async_trait;
-use rolegate_proto::Role;
-use rolegate_sql_store::{StoreError, Timed, row};
-use secrecy::SecretString;
+use audit::sealing::Sealer;
+use rolegate_program::failure::Failure;
+use rolegate_sql_store::{
+    Database, DatabaseUrl, FileClock, Statement, Store, StoreStatus, TableRow, Timed,
+};
+use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
+use usage_writer::{Process, UsageWriter};
 
 /// The label of this store in metrics.
 pub(crate) const NAME: &str = "users";
 
-/// Selects a page of users. A user must match all filters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UserFilter {
-    /// The id after which the page begins; 0 begins with the first user.
-    pub after: i64,
-    /// The maximum number of users on the page.
-    pub limit: i64,
-    /// The text with which the usernames begin, taken literally; empty selects all users.
-    pub username_prefix: String,
-    /// The stored role; `None` selects all roles.
-    pub role: Option<Role>,
-    /// True selects disabled users, and false selects enabled users; `None` selects both.
-    pub disabled: Option<bool>,
-    /// The text that a username must contain, taken literally but case-insensitive; empty selects all users.
-    pub search: String,
+/// The store of users. Uses of credentials and events without a transaction wait in memory, and are written after the
+/// requests that caused them.
+pub(crate) struct UserStore {
+    database: Database,
+    /// Stores the times at which tokens were last used.
+    token_usage: Arc<UsageWriter>,
+    /// Stores the times at which users last logged in.
+    login_usage: Arc<UsageWriter>,
+    sealer: Sealer,
 }
 
-row! {
-    /// The number of users or of API keys that have a role. A role may have two of these rows: one for its users, and
-    /// one for its keys.
-    #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-    pub struct RoleUsage {
-        /// The name of the role. The settings may no longer have a role of this name.
-        pub role: String,
-        /// The number of users who have the role.
-        pub users: i64,
-        /// The number of API keys that have the role.
-        pub api_keys: i64,
+/// Opens the store for a service and migrates its schema: see [`DatabaseUrl::open`].
+pub(crate) async fn open(url: &DatabaseUrl) -> Result<Arc<UserStore>, Failure> {
+    let database = url.open(&TABLES, FileClock::Advance).await?;
+    Ok(UserStore::start(database, Process::Service))
+}
+
+/// Opens the database for a command, which may run beside a service, and migrates its schema. Returns the store, and an
+/// [`OperatorDatabase`] for the same database.
+pub(crate) async fn open_beside(
+    url: &DatabaseUrl,
+    clock: FileClock,
+) -> Result<(Arc<UserStore>, OperatorDatabase), Failure> {
+    let database = url.open(&TABLES, clock).await?;
+    let store = UserStore::start(database.clone(), Process::Command);
+    Ok((store, OperatorDatabase { database }))
+}
+
+impl UserStore {
+    fn start(database: Database, process: Process) -> Arc<Self> {
+        Arc::new(Self {
+            token_usage: UsageWriter::start(UsageKind::Token, process, &database),
+            login_usage: UsageWriter::start(UsageKind::Password, process, &database),
+            sealer: Sealer::new(database.clone()),
+            database,
+        })
+    }
+
+    fn usage(&self, kind: UsageKind) -> &UsageWriter {
+        match kind {
+            UsageKind::Token => &self.token_usage,
+            UsageKind::Password => &self.login_usage,
+        }
+    }
+
+    /// Returns the only row that a statement reads, and the time of the database; `None` if it reads no row.
+    async fn read_one<R: TableRow>(
+        &self,
+        select: Statement,
+    ) -> Result<Timed<Option<R>>, StoreError> {
+        let read = self.database.read_timed(select).await?;
+        Ok(read.map(|mut rows| rows.pop()))
     }
 }
 
-/// The contract of a store of users, their credentials and the record.
-///
-/// Reads by key take many keys, so that `BatchedReads` can merge concurrent reads. They return rows in any order, and
-/// omit unknown keys.
 #[async_trait]
-pub(crate) trait UserStore: TokenStore + AuditStore + SecondFactorStore {
-    /// Makes a change of a user under the condition of its principal, and records it in the same transaction. Returns
-    /// the user as the change has left it; a deleted user as it was.
-    ///
-    /// - An admin must still be one; otherwise the write fails with [`WriteError::ActorNotFound`] or
-    ///   [`WriteError::NotAdmin`], and a change of a password with [`WriteError::UserNotFound`]. It fails with
-    ///   [`WriteError::LastAdmin`] if no admin would be left.
-    /// - If the user does not exist, or no longer fits what the principal has verified, the write fails with
-    ///   [`WriteError::UserNotFound`].
-    /// - For a change by the operator, the user only has to exist.
-    async fn change_user(&self, request: Arc<Requested<Change>>) -> Result<User, WriteError>;
+impl Store for UserStore {
+    async fn ping(&self) -> Result<(), StoreError> {
+        self.database.ping().await
+    }
 
-    /// Returns the users with these ids, and the time of the read.
-    async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
+    fn status(&self) -> StoreStatus {
+        self.database.status()
+    }
 
-    /// Returns the users with these names and their password hashes, and the time of the read.
-    async fn credentials_by_username(
-        &self,
-        usernames: &[String],
-    ) -> Result<Timed<Vec<Credentials>>, StoreError>;
-
-    /// Returns the highest cost of all bcrypt hashes; `None` if there is no such hash. The statement reads all users.
-    async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError>;
-
-    /// Returns the stored roles by name, with the numbers of users and of API keys that have them.
-    async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError>;
-
-    /// Replaces the hash `old` with another hash of the same password, and returns whether `old` was still stored. The
-    /// password stays the same, so the change is not recorded.
-    async fn replace_password(
-        &self,
-        id: i64,
-        old: &SecretString,
-        new: SecretString,
-    ) -> Result<bool, StoreError>;
-
-    /// Lists users by ascending id. A search by [`UserFilter::search`] reads all users after [`UserFilter::after`]
-    /// until the page is full.
-    async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
+    async fn close(&self) {
+        self.token_usage.write(&self.database).await;
+        self.login_usage.write(&self.database).await;
+        if let Err(error) = self.sealer.write_pending_events().await {
+            tracing::warn!(
+                error = error_chain(&error),
+                "cannot record the last sign-ins"
+            );
+        }
+        self.database.close().await;
+    }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -15,6 +15,6 @@ pub(crate) const MAX_CLOCK_SETBACK_SECONDS: u64 = 2;
 /// The number of seconds by which a revocation sets `tokens_not_before` ahead of the clock.
 ///
 /// The resulting time is later than that of every token that was dated by the clock, even in the
-/// current second. Before a failover, the clock of another server may have been ahead. `store/sql/tokens/revocation`
+/// current second. Before a failover, the clock of another server may have been ahead. `store/user_store/tokens/revocation`
 /// has the rules for an old `tokens_not_before` that is later still.
 pub(crate) const REVOCATION_AHEAD_SECONDS: u64 = 1 + MAX_CLOCK_SETBACK_SECONDS;

@@ -16,6 +16,7 @@ use crate::{
     statement::Statement,
 };
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use std::sync::Arc;
 
 /// An open database whose schema is up to date. Clones share the connections.
@@ -72,27 +73,39 @@ impl Database {
         Ok(self.read_undecoded(statement).await?.decode()?)
     }
 
-    async fn read_undecoded(&self, statement: Statement) -> Result<Rows, StoreError> {
-        match &self.engine {
-            Engine::Postgres(pool) => Ok(read_from_primary(pool, statement).await?.value),
-            Engine::Sqlite(pools) => pools.read(statement).await,
-        }
-    }
-
     /// Returns the rows of a `SELECT`, with the time of the database. Fails if an SQLite file was opened
     /// without its clock: see [`crate::FileClock`].
     pub async fn read_timed<R: TableRow>(
         &self,
         statement: Statement,
     ) -> Result<Timed<Vec<R>>, StoreError> {
-        let read = match &self.engine {
-            Engine::Postgres(pool) => read_from_primary(pool, statement).await?,
-            Engine::Sqlite(pools) => pools.read_timed(statement).await?,
-        };
+        let read = self.read_undecoded_timed(statement).await?;
         Ok(Timed {
             at: read.at,
             value: read.value.decode()?,
         })
+    }
+
+    /// Does the same as [`Self::read`], but does not decode the rows. The future is boxed, because each crate that awaits
+    /// it would compile it anew, with all of sqlx.
+    fn read_undecoded(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
+        match &self.engine {
+            Engine::Postgres(pool) => {
+                Box::pin(async move { Ok(read_from_primary(pool, statement).await?.value) })
+            }
+            Engine::Sqlite(pools) => Box::pin(pools.read(statement)),
+        }
+    }
+
+    /// Does the same as [`Self::read_timed`], but does not decode the rows. The future is boxed for the same reason.
+    fn read_undecoded_timed(
+        &self,
+        statement: Statement,
+    ) -> BoxFuture<'_, Result<Timed<Rows>, StoreError>> {
+        match &self.engine {
+            Engine::Postgres(pool) => Box::pin(read_from_primary(pool, statement)),
+            Engine::Sqlite(pools) => Box::pin(pools.read_timed(statement)),
+        }
     }
 
     /// Runs a `SELECT` whose result is only a hint, such as whether to look again, and returns its rows.

@@ -3,7 +3,7 @@
 //!
 //! Describes, of `auth-service/src`: `accounts/authorizer.rs` and `accounts/authorizer/idle.rs` (a
 //! decision, and the end of idle sessions), `tokens/bearer.rs` (`is_active_at`), and
-//! `store/sql/{tokens,usage_writer}.rs` (uses are written once a minute).
+//! `store/user_store/{tokens,usage_writer}.rs` (uses are written once a minute).
 //!
 //! The clock counts minutes, fewer than those of the product. Once, either the clock steps back or
 //! the store cannot write for a while. Both replicas notice a failing store, because each writes

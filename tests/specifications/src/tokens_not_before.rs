@@ -1,7 +1,7 @@
 //! `tokens_not_before` and clocks that step: what is revoked stays refused, and a login works right
 //! after a revocation.
 //!
-//! Describes, of `auth-service/src`: `store/sql/tokens/revocation.rs` (`GROW`, `REVOKE`, `LOWER`),
+//! Describes, of `auth-service/src`: `store/user_store/tokens/revocation.rs` (`GROW`, `REVOKE`, `LOWER`),
 //! `tokens/access_token.rs` (`issue`, `is_revoked`, `is_valid_at`), `tokens/revocation.rs` (the seconds), and
 //! `accounts/authenticator/login.rs` (a login waits).
 //!

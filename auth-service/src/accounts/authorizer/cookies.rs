@@ -46,7 +46,7 @@ impl Authorizer {
     ///
     /// A decision does not depend on this write and waits only briefly for it, because the next
     /// decision tries again. A failure is only logged.
-    pub(super) async fn restrict_to_cookies(store: &dyn UserStore, ids: &[i64]) {
+    pub(super) async fn restrict_to_cookies(store: &UserStore, ids: &[i64]) {
         let restricted = wait_briefly(store.restrict_to_cookies(ids)).await;
         if let Err(error) = restricted
             && RESTRICTION_WARNING.claim(())

@@ -36,7 +36,7 @@ impl Record {
     }
 }
 
-async fn maintain(store: Weak<dyn UserStore>, newest_change: Sender<i64>, retention_days: u32) {
+async fn maintain(store: Weak<UserStore>, newest_change: Sender<i64>, retention_days: u32) {
     let mut next_line = Instant::now();
     let mut next_cleaning = Instant::now();
     let mut pause = SEAL_INTERVAL;
@@ -66,7 +66,7 @@ async fn maintain(store: Weak<dyn UserStore>, newest_change: Sender<i64>, retent
 /// Seals a batch, and announces the newest change to the streams. Returns true if there may be more
 /// rows to seal.
 async fn seal_and_announce(
-    store: &dyn UserStore,
+    store: &UserStore,
     newest_change: &Sender<i64>,
 ) -> Result<bool, StoreError> {
     let has_more = store.seal().await?;
@@ -79,7 +79,7 @@ async fn seal_and_announce(
 
 /// Sets the metric for the age of the oldest unsealed row. If sealing failed, logs a warning, at
 /// most once a minute.
-async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError>) {
+async fn report_unsealed(store: &UserStore, sealed: &Result<bool, StoreError>) {
     if matches!(sealed, Ok(false)) {
         return metrics::set_oldest_unsealed(None);
     }
@@ -100,7 +100,7 @@ async fn report_unsealed(store: &dyn UserStore, sealed: &Result<bool, StoreError
 
 /// Writes the newest seal to the log, where a person with access only to the database cannot change
 /// it.
-async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
+async fn log_seal(store: &UserStore) -> Result<(), StoreError> {
     let newest = store.seals().await?.newest;
     let revision = newest.revision;
     let digest = &*newest.digest;
@@ -110,7 +110,7 @@ async fn log_seal(store: &dyn UserStore) -> Result<(), StoreError> {
 
 /// Deletes additions that no longer count towards the limit of additions, and removes old rows of
 /// the record. Rows are removed even if the deletion fails. A failure is only logged.
-async fn clean(store: &dyn UserStore, retention_days: u32) {
+async fn clean(store: &UserStore, retention_days: u32) {
     if let Err(error) = store.forget_additions().await
         && ADDITIONS_WARNING.claim(())
     {

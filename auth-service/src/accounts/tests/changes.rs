@@ -6,7 +6,7 @@ use crate::{
     audit::Requested,
     change::{Change, NewUser, TokenChange, TokenSelection},
     principal::Principal,
-    store::{TokenStore as _, UserStore as _, WriteError},
+    store::WriteError,
     tokens::TokenKind,
     user::User,
 };

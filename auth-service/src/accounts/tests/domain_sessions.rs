@@ -12,7 +12,7 @@ use crate::{
         authenticator::session_creation::CreatedSession,
     },
     change::SessionEnd,
-    store::{TokenStore as _, UsageKind},
+    store::UsageKind,
     tokens::TokenKind,
 };
 use secrecy::ExposeSecret as _;

@@ -1,7 +1,6 @@
 //! Tests of users with password hashes from other systems.
 
 use super::{App, POLICY, basic_check};
-use crate::store::UserStore as _;
 use secrecy::ExposeSecret;
 use std::time::{Duration, Instant};
 

@@ -7,7 +7,6 @@ use super::{
 use crate::{
     accounts::{AccountError, BasicCredentials, InitialPassword},
     second_factor::Mode,
-    store::TokenStore as _,
     tokens::TokenKind,
     user::User,
 };

@@ -7,7 +7,7 @@ use crate::{
     },
     principal::Principal,
     second_factor::Mode,
-    store::{UserFilter, UserStore as _},
+    store::UserFilter,
 };
 use rolegate_proto::Reason;
 use secrecy::{ExposeSecret as _, SecretString};

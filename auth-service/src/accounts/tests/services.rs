@@ -11,7 +11,7 @@ use crate::{
     change::{Change, NewUser},
     password::{CredentialCache, NO_PASSWORD},
     principal::Principal,
-    store::{AuditFilter, BatchedReads, UserStore, tests::TestStore},
+    store::{AuditFilter, BatchedReads, UserStore},
     tokens::AccessTokens,
     user::User,
 };
@@ -20,11 +20,11 @@ use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
 use tokio::sync::Semaphore;
 
-fn store() -> Arc<dyn UserStore> {
-    Arc::new(TestStore::open_at(NOW))
+fn store() -> Arc<UserStore> {
+    Arc::new(UserStore::open_at(NOW))
 }
 
-fn authorizer(store: &Arc<dyn UserStore>, tokens: AccessTokens) -> Authorizer {
+fn authorizer(store: &Arc<UserStore>, tokens: AccessTokens) -> Authorizer {
     Authorizer {
         store: Arc::clone(store),
         reads: Arc::new(BatchedReads::new(store)),
@@ -35,7 +35,7 @@ fn authorizer(store: &Arc<dyn UserStore>, tokens: AccessTokens) -> Authorizer {
     }
 }
 
-async fn insert(store: &dyn UserStore, password_hash: SecretString, role: Role) -> User {
+async fn insert(store: &UserStore, password_hash: SecretString, role: Role) -> User {
     let new = NewUser {
         username: "ann".to_owned(),
         password_hash,

@@ -2,12 +2,7 @@
 //! counted there.
 
 use super::{App, NOW, POLICY, Policy};
-use crate::{
-    accounts::InitialPassword,
-    audit::AuditRow,
-    store::{AuditFilter, AuditStore as _},
-    user::User,
-};
+use crate::{accounts::InitialPassword, audit::AuditRow, store::AuditFilter, user::User};
 use http::HeaderValue;
 use rolegate_proto::Role;
 use rolegate_telemetry::request_context::RequestContext;

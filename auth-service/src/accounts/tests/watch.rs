@@ -7,7 +7,6 @@ use crate::{
         WatchItem::{self, Change, Progress},
         WatchItems, WatchStart, Watcher,
     },
-    store::AuditStore as _,
     user::User,
 };
 use rolegate_proto::{Reason, Role};

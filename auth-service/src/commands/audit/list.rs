@@ -36,7 +36,7 @@ pub struct ListArguments {
 /// Prints a line for each selected row, the newest first. Rows that cannot be read are reported on
 /// stderr, and the command then fails. No read of the database stays open while it prints, because
 /// the reader of the output may be slow.
-pub(super) async fn run(store: &dyn UserStore, arguments: ListArguments) -> Result<(), Failure> {
+pub(super) async fn run(store: &UserStore, arguments: ListArguments) -> Result<(), Failure> {
     let event = &*arguments.event;
     if !event.is_empty() && !EVENTS.contains(&event) {
         let problem = format!("must be one of: {}", EVENTS.join(", "));

@@ -8,7 +8,7 @@ use crate::{
     store::{self, ApiKeys, EndOfAll, FileClock, HighWaterMarks, OperatorDatabase},
 };
 use rolegate_program::{failure::Failure, output::print};
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, Store as _};
 use std::pin::Pin;
 
 /// Returns the question that the operator must confirm. It is asked before the database is opened,

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// An operator, who is authorized by access to the database.
 pub(crate) struct Operator {
-    pub(crate) store: Arc<dyn UserStore>,
+    pub(crate) store: Arc<UserStore>,
     pub(crate) changes: Changes,
     pub(crate) database: OperatorDatabase,
     pub(super) database_url: DatabaseUrl,

@@ -9,7 +9,7 @@ use crate::{
     audit::{AuditRow, BulkChange, EndedCredentials, Requested},
     store::{
         seal::{REVISION_GAP, SELECT_SEALS, Seal},
-        sql::{
+        user_store::{
             audit::{
                 pending_rows::insert_pending,
                 sealed_batch::{SealedBatch, push_returning_taken},

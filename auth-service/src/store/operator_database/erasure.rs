@@ -4,7 +4,7 @@
 use super::OperatorDatabase;
 use crate::{
     audit::{AuditRow, BulkChange, Requested},
-    store::{checked_row::CheckedRow, sql::audit::pending_rows::insert_pending},
+    store::{checked_row::CheckedRow, user_store::audit::pending_rows::insert_pending},
 };
 use rolegate_sql_store::{Database, LongTransaction, Statement, StoreError};
 use tokio::time::{Instant, sleep};

@@ -4,7 +4,7 @@ use super::OperatorDatabase;
 use crate::{
     audit::{BulkChange, Entry, Requested, parse_details},
     principal::Principal,
-    store::sql::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
+    store::user_store::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
     user::{User, UserRecord},
 };
 use rolegate_sql_store::{Columns as _, LongTransaction, StoreError, row};

@@ -2,7 +2,7 @@
 
 use super::OperatorDatabase;
 use crate::{
-    store::sql::user_rows::SELECT_CREDENTIALS,
+    store::user_store::user_rows::SELECT_CREDENTIALS,
     user::{Credentials, user_columns},
 };
 use rolegate_proto::Role;

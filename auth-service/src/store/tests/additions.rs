@@ -10,7 +10,9 @@ use super::{
 };
 use crate::{
     change::TokenSelection,
-    store::{AuditFilter, CodePurpose, UserStore, WriteError, additions::MAX_ADDITIONS},
+    store::{
+        AuditFilter, CodePurpose, WriteError, additions::MAX_ADDITIONS, user_store::UserStore,
+    },
     tokens::{OpaqueToken, TokenKind},
     user::User,
 };
@@ -23,7 +25,7 @@ const SECRET: &str = "0123456789ab.sealed";
 
 /// Adds a token of the user on behalf of that user.
 async fn add_own(
-    store: &dyn UserStore,
+    store: &UserStore,
     kind: TokenKind,
     user: &User,
     digest: &str,
@@ -31,11 +33,11 @@ async fn add_own(
     insert_token(store, as_owner(user), new(kind, user, digest)).await
 }
 
-async fn begin(store: &dyn UserStore, user: &User) -> Result<User, WriteError> {
+async fn begin(store: &UserStore, user: &User) -> Result<User, WriteError> {
     begin_second_factor(store, user, SECRET, Vec::new()).await
 }
 
-async fn delete_all(store: &dyn UserStore, kind: TokenKind, user: &User) {
+async fn delete_all(store: &UserStore, kind: TokenKind, user: &User) {
     let all = TokenSelection::All;
     delete_tokens(store, as_owner(user), kind, user, all)
         .await
@@ -52,9 +54,7 @@ fn assert_full<T>(outcome: Result<T, WriteError>) {
     );
 }
 
-pub(super) async fn additions_of_a_user_are_limited_together_and_ends_are_not(
-    store: &dyn UserStore,
-) {
+pub(super) async fn additions_of_a_user_are_limited_together_and_ends_are_not(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::USER).await;
     for number in 0..MAX_ADDITIONS {
@@ -95,7 +95,7 @@ pub(super) async fn additions_of_a_user_are_limited_together_and_ends_are_not(
         .expect("another user");
 }
 
-pub(super) async fn exactly_the_limit_is_added_when_much_is_added_at_once(store: &dyn UserStore) {
+pub(super) async fn exactly_the_limit_is_added_when_much_is_added_at_once(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let digests: Vec<String> = (0..MAX_ADDITIONS + 40)
         .map(|number| format!("session {number}"))
@@ -126,7 +126,7 @@ pub(super) async fn exactly_the_limit_is_added_when_much_is_added_at_once(store:
 }
 
 pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_are_not_refused(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = insert(store, "ann", Role::USER).await;
     for number in 0..50 {
@@ -154,7 +154,7 @@ pub(super) async fn refused_additions_leave_nothing_and_those_of_the_operator_ar
 }
 
 /// Enrolls, uses and turns off a second factor, which adds every kind of row about second factors to the record.
-async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
+async fn go_round(store: &UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
     let codes = vec![digest.to_owned()];
     let user = begin_second_factor(store, user, SECRET, codes).await?;
     let user = turn_on_second_factor(store, as_owner(&user), &user, SECRET)
@@ -168,7 +168,7 @@ async fn go_round(store: &dyn UserStore, user: &User, digest: &str) -> Result<Us
 }
 
 pub(super) async fn whoever_turns_a_second_factor_on_and_off_in_a_loop_does_not_fill_the_record(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let mut ann = insert(store, "ann", Role::USER).await;
     for number in 0..MAX_ADDITIONS {

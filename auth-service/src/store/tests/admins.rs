@@ -12,14 +12,14 @@ use super::{
 use crate::{
     change::Change,
     principal::Principal,
-    store::{UserStore, WriteError},
+    store::{WriteError, user_store::UserStore},
     tokens::NewPasswordLink,
     user::User,
 };
 use rolegate_proto::Role;
 use tokio::join;
 
-pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &dyn UserStore) {
+pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &UserStore) {
     for round in 0..20 {
         let ann = insert(store, &format!("ann {round}"), Role::ADMIN).await;
         let bob = insert(store, &format!("bob {round}"), Role::ADMIN).await;
@@ -43,7 +43,7 @@ pub(super) async fn one_of_two_admins_who_leave_at_the_same_time_stays(store: &d
 }
 
 /// Only an admin and the operator make these changes. The store refuses anyone else, whatever the user is.
-pub(super) async fn who_has_no_condition_cannot_act_like_the_operator(store: &dyn UserStore) {
+pub(super) async fn who_has_no_condition_cannot_act_like_the_operator(store: &UserStore) {
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::USER).await;
     let link = || NewPasswordLink::with_digest("digest", u64::from(u32::MAX));
@@ -74,7 +74,7 @@ pub(super) async fn who_has_no_condition_cannot_act_like_the_operator(store: &dy
     assert_eq!(get(store, bob.id).await, Some(bob));
 }
 
-pub(super) async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore) {
+pub(super) async fn insert_for_an_actor_requires_an_admin(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let add = async |by: &User, username: &str| {
@@ -97,7 +97,7 @@ pub(super) async fn insert_for_an_actor_requires_an_admin(store: &dyn UserStore)
     assert_eq!(get(store, bob.id).await, Some(bob));
 }
 
-pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dyn UserStore) {
+pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let refused = disable(store, as_admin(&ann), &admin).await;
@@ -139,9 +139,7 @@ pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &dy
     }
 }
 
-pub(super) async fn disabled_admin_may_not_write_and_is_no_admin_who_is_left(
-    store: &dyn UserStore,
-) {
+pub(super) async fn disabled_admin_may_not_write_and_is_no_admin_who_is_left(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::ADMIN).await;
     disable(store, as_admin(&admin), &ann)

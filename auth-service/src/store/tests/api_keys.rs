@@ -11,7 +11,7 @@ use super::{
 use crate::{
     change::TokenSelection,
     principal::Principal,
-    store::{UserFilter, UserStore, WriteError},
+    store::{UserFilter, WriteError, user_store::UserStore},
     tokens::{NewToken, OpaqueToken, TokenBounds, TokenDetails, TokenKind},
     user::User,
 };
@@ -35,13 +35,13 @@ fn with_role(role: Option<Role>) -> TokenDetails {
     }
 }
 
-async fn add(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
+async fn add(store: &UserStore, user: &User, digest: &str) -> OpaqueToken {
     insert_token(store, Principal::Operator, new_key(user, digest))
         .await
         .expect("inserted")
 }
 
-async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
+async fn ids(store: &UserStore, user: &User) -> Vec<i64> {
     let keys = store
         .tokens_of_user(KEY, user.id)
         .await
@@ -50,7 +50,7 @@ async fn ids(store: &dyn UserStore, user: &User) -> Vec<i64> {
     keys.into_iter().map(|key| key.id).collect()
 }
 
-pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserStore) {
+pub(super) async fn keys_are_found_by_digest_with_their_users(store: &UserStore) {
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let bob = insert(store, "bob", Role::USER).await;
     let (role, expires_at) = (Some(Role::AUTHOR), Some(9));
@@ -95,7 +95,7 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &dyn UserSt
 }
 
 pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = insert(store, "ann", Role::USER).await;
     for index in 0..50 {
@@ -125,7 +125,7 @@ pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_
     add(store, &bob, "of another user").await;
 }
 
-pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn UserStore) {
+pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let key = add(store, &ann, "one").await;
     disable(store, Principal::Operator, &ann)
@@ -166,7 +166,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &dyn
 /// A key is not inserted if its creator has logged out, has a new password or was disabled since the creator's token
 /// was verified.
 pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let mut ann = insert(store, "ann", Role::USER).await;
     for (round, change) in ["logout", "password", "disabled"].into_iter().enumerate() {
@@ -188,7 +188,7 @@ pub(super) async fn a_key_is_made_only_while_the_tokens_are_those_that_were_seen
     assert_not_found(insert_token(store, as_owner(&ann), new_key(&ann, "late")).await);
 }
 
-pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn UserStore) {
+pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let keys = [add(store, &ann, "one").await, add(store, &ann, "two").await];
@@ -222,7 +222,7 @@ pub(super) async fn deleting_keys_requires_an_admin_or_their_user(store: &dyn Us
     assert_eq!(ids(store, &admin).await, [own.id]);
 }
 
-pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserStore) {
+pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &UserStore) {
     assert_eq!(store.roles_in_use().await.expect("read"), []);
     let ann = insert(store, "ann", Role::AUTHOR).await;
     insert(store, "bob", Role::USER).await;
@@ -251,7 +251,7 @@ pub(super) async fn roles_in_use_are_those_of_users_and_keys(store: &dyn UserSto
     assert!(used.is_sorted_by_key(|it| &it.role), "{used:?}");
 }
 
-pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn UserStore) {
+pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let other = insert(store, "other", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
@@ -301,7 +301,7 @@ pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &dyn User
     );
 }
 
-pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &dyn UserStore) {
+pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &UserStore) {
     let [editor, longest] =
         ["editor", "a_2345678901234567890123456789-z"].map(|role| role.parse().expect("a role"));
     let ann = insert(store, "ann", longest).await;

@@ -13,7 +13,7 @@ use crate::{
     audit::{AuditRow, Entry},
     change::TokenSelection,
     principal::Principal,
-    store::{AuditFilter, UserChange, UserStore},
+    store::{AuditFilter, UserChange, user_store::UserStore},
     tokens::TokenKind,
     user::User,
 };
@@ -22,7 +22,7 @@ use rolegate_proto::Role;
 use serde_json::json;
 use tokio::join;
 
-pub(super) async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
+pub(super) async fn record(store: &UserStore) -> Vec<AuditRow> {
     while store.seal().await.expect("sealed") {}
     let filter = AuditFilter {
         limit: 1000,
@@ -33,7 +33,7 @@ pub(super) async fn record(store: &dyn UserStore) -> Vec<AuditRow> {
     rows.map(|row| row.content.expect("readable")).collect()
 }
 
-pub(super) async fn changes(store: &dyn UserStore, revision: i64) -> Vec<UserChange> {
+pub(super) async fn changes(store: &UserStore, revision: i64) -> Vec<UserChange> {
     let changes = store.changes_after(revision).await.expect("read");
     let changes = changes.into_iter();
     changes
@@ -41,7 +41,7 @@ pub(super) async fn changes(store: &dyn UserStore, revision: i64) -> Vec<UserCha
         .collect()
 }
 
-async fn events(store: &dyn UserStore) -> Vec<String> {
+async fn events(store: &UserStore) -> Vec<String> {
     record(store)
         .await
         .into_iter()
@@ -50,7 +50,7 @@ async fn events(store: &dyn UserStore) -> Vec<String> {
 }
 
 pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else_is(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
@@ -117,7 +117,7 @@ pub(super) async fn each_change_is_recorded_once_with_its_actor_and_nothing_else
     }
 }
 
-pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dyn UserStore) {
+pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     while store.seal().await.expect("sealed") {}
     let seal = store.seals().await.expect("a seal").newest;
@@ -168,7 +168,7 @@ pub(super) async fn changes_of_users_follow_a_revision_and_a_snapshot(store: &dy
 }
 
 pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::ADMIN).await;
@@ -217,7 +217,7 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
     assert_eq!(find(of_logins).await, ["login_failed"]);
 }
 
-pub(super) async fn concurrent_sealing_gives_each_row_one_revision(store: &dyn UserStore) {
+pub(super) async fn concurrent_sealing_gives_each_row_one_revision(store: &UserStore) {
     for name in ["a", "b", "c", "d", "e", "f"] {
         insert(store, name, Role::USER).await;
     }

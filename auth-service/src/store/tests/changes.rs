@@ -6,7 +6,7 @@ use crate::{
     change::{Change, NewUser, Rename, SessionEnd, TokenChange, TokenSelection},
     former_username::FormerUsername,
     principal::Principal,
-    store::{CodePurpose, UserStore, WriteError},
+    store::{CodePurpose, WriteError, user_store::UserStore},
     tokens::{NewPasswordLink, NewToken, OpaqueToken, TokenKind},
     user::User,
 };
@@ -69,7 +69,7 @@ pub(super) fn new_user(username: &str, role: Role) -> NewUser {
 }
 
 pub(super) async fn change(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     change: Change,
 ) -> Result<User, WriteError> {
@@ -78,7 +78,7 @@ pub(super) async fn change(
 }
 
 pub(super) async fn create(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     new: NewUser,
 ) -> Result<User, WriteError> {
@@ -86,7 +86,7 @@ pub(super) async fn create(
 }
 
 pub(super) async fn set_role(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
     to: Role,
@@ -98,7 +98,7 @@ pub(super) async fn set_role(
 
 /// Renames a user, and also disables or enables the user if `disabled` says so.
 pub(super) async fn rename_and_set_disabled(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
     name: &str,
@@ -115,7 +115,7 @@ pub(super) async fn rename_and_set_disabled(
 }
 
 pub(super) async fn rename(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
     name: &str,
@@ -124,7 +124,7 @@ pub(super) async fn rename(
 }
 
 pub(super) async fn disable(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
 ) -> Result<User, WriteError> {
@@ -132,7 +132,7 @@ pub(super) async fn disable(
 }
 
 pub(super) async fn enable(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
 ) -> Result<User, WriteError> {
@@ -140,7 +140,7 @@ pub(super) async fn enable(
 }
 
 async fn set_disabled(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
     disabled: bool,
@@ -150,7 +150,7 @@ async fn set_disabled(
 }
 
 pub(super) async fn revoke_tokens(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
 ) -> Result<User, WriteError> {
@@ -158,7 +158,7 @@ pub(super) async fn revoke_tokens(
 }
 
 pub(super) async fn delete(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
 ) -> Result<User, WriteError> {
@@ -166,7 +166,7 @@ pub(super) async fn delete(
 }
 
 pub(super) async fn set_password(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
     hash: &str,
@@ -178,7 +178,7 @@ pub(super) async fn set_password(
 
 /// Creates a password link of the user, which is good for as long as links of a use case.
 pub(super) async fn create_link(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
     digest: &str,
@@ -190,7 +190,7 @@ pub(super) async fn create_link(
 }
 
 pub(super) async fn begin_second_factor(
-    store: &dyn UserStore,
+    store: &UserStore,
     user: &User,
     secret: &str,
     recovery_codes: Vec<String>,
@@ -204,7 +204,7 @@ pub(super) async fn begin_second_factor(
 }
 
 pub(super) async fn turn_on_second_factor(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
     secret: &str,
@@ -218,7 +218,7 @@ pub(super) async fn turn_on_second_factor(
 }
 
 pub(super) async fn turn_off_second_factor(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     user: &User,
 ) -> Result<User, WriteError> {
@@ -227,7 +227,7 @@ pub(super) async fn turn_off_second_factor(
 
 /// Uses a recovery code, and returns whether it was accepted.
 pub(super) async fn use_recovery_code(
-    store: &dyn UserStore,
+    store: &UserStore,
     user: &User,
     purpose: CodePurpose,
     digest: &str,
@@ -239,7 +239,7 @@ pub(super) async fn use_recovery_code(
 }
 
 pub(super) async fn change_tokens(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     change: TokenChange,
 ) -> Result<Vec<OpaqueToken>, WriteError> {
@@ -248,7 +248,7 @@ pub(super) async fn change_tokens(
 }
 
 pub(super) async fn insert_tokens(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     tokens: Vec<NewToken>,
 ) -> Result<Vec<OpaqueToken>, WriteError> {
@@ -256,7 +256,7 @@ pub(super) async fn insert_tokens(
 }
 
 pub(super) async fn insert_token(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     token: NewToken,
 ) -> Result<OpaqueToken, WriteError> {
@@ -265,7 +265,7 @@ pub(super) async fn insert_token(
 }
 
 pub(super) async fn delete_tokens(
-    store: &dyn UserStore,
+    store: &UserStore,
     by: Principal,
     kind: TokenKind,
     user: &User,
@@ -281,7 +281,7 @@ pub(super) async fn delete_tokens(
 
 /// Ends the sessions with these digests, and returns them.
 pub(super) async fn end_sessions(
-    store: &dyn UserStore,
+    store: &UserStore,
     digests: &[&str],
     extent: SessionEnd,
 ) -> Vec<OpaqueToken> {

@@ -7,12 +7,15 @@ use super::{
 };
 use crate::{
     principal::Principal,
-    store::{UsageKind, UserStore, open},
+    store::{
+        UsageKind,
+        user_store::{UserStore, open},
+    },
     tokens::{NewToken, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, Store as _};
 use tokio::join;
 
 fn made_at(user: &User, digest: &str, created_at: u64) -> NewToken {
@@ -22,7 +25,7 @@ fn made_at(user: &User, digest: &str, created_at: u64) -> NewToken {
 }
 
 pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_make_room(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let (ann, bob) = (
         insert(store, "ann", Role::USER).await,
@@ -76,7 +79,7 @@ pub(super) async fn of_a_hundred_sessions_those_that_ended_and_then_the_idlest_m
     assert_eq!(sessions(store, &bob).await, [of_bob]);
 }
 
-pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &dyn UserStore) {
+pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let mut made = Vec::new();
     for created_at in [10, 20, 30] {

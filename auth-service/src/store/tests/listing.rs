@@ -2,10 +2,10 @@ use super::{
     changes::{as_admin, create, new_user},
     get, insert, names,
 };
-use crate::store::{UsageKind, UserFilter, UserStore};
+use crate::store::{UsageKind, UserFilter, user_store::UserStore};
 use rolegate_proto::Role;
 
-pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &dyn UserStore) {
+pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &UserStore) {
     let usernames = [
         "Ärger",
         "ärger",
@@ -78,9 +78,7 @@ pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &dy
     }
 }
 
-pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(
-    store: &dyn UserStore,
-) {
+pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(store: &UserStore) {
     let started = store.users_by_id(&[]).await.expect("read").at;
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = create(store, as_admin(&ann), new_user("bob", Role::USER))

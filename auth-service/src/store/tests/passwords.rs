@@ -6,10 +6,10 @@ use super::{
     get, hash, insert,
     revoked_tokens::assert_revoked_since,
 };
-use crate::{principal::Principal, store::UserStore, user::User};
+use crate::{principal::Principal, store::user_store::UserStore, user::User};
 use rolegate_proto::Role;
 
-pub(super) async fn set_password_requires_what_its_writer_saw(store: &dyn UserStore) {
+pub(super) async fn set_password_requires_what_its_writer_saw(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
     let nobody = stranger(&ann);
@@ -62,7 +62,7 @@ fn pending_sign_in(user: &User) -> Principal {
     }
 }
 
-pub(super) async fn set_password_advances_tokens_not_before(store: &dyn UserStore) {
+pub(super) async fn set_password_advances_tokens_not_before(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let began = store.users_by_id(&[]).await.expect("read").at;
     let set = async || {
@@ -74,7 +74,7 @@ pub(super) async fn set_password_advances_tokens_not_before(store: &dyn UserStor
     assert!(set().await.tokens_not_before > first.tokens_not_before);
 }
 
-pub(super) async fn replace_password_compares_the_old_hash(store: &dyn UserStore) {
+pub(super) async fn replace_password_compares_the_old_hash(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let replace = async |id, old: &str| {
         store

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     principal::Principal,
-    store::{UserStore, WriteError, additions::MAX_ADDITIONS},
+    store::{WriteError, additions::MAX_ADDITIONS, user_store::UserStore},
     tokens::{MAX_PENDING_SIGN_INS, NewToken, OpaqueToken, SecretKind, TokenKind},
     user::User,
 };
@@ -20,7 +20,7 @@ use rolegate_proto::Role;
 use rolegate_sql_store::Timed;
 use tokio::join;
 
-async fn begin(store: &dyn UserStore, user: &User, digest: &str) -> Result<(), WriteError> {
+async fn begin(store: &UserStore, user: &User, digest: &str) -> Result<(), WriteError> {
     let now = store.users_by_id(&[]).await.expect("read").at;
     let user = Timed {
         at: now,
@@ -29,14 +29,14 @@ async fn begin(store: &dyn UserStore, user: &User, digest: &str) -> Result<(), W
     store.insert_pending_sign_in(&user, digest.to_owned()).await
 }
 
-async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
+async fn user_of(store: &UserStore, digest: &str) -> Option<i64> {
     let found = store.pending_sign_in(digest).await.expect("read");
     found.value.map(|user| user.id)
 }
 
 /// Completes the pending sign-in, which creates this many sessions for the user.
 async fn finish(
-    store: &dyn UserStore,
+    store: &UserStore,
     user: &User,
     digest: &str,
     sessions: usize,
@@ -53,12 +53,12 @@ async fn finish(
     insert_tokens(store, by, tokens).await
 }
 
-async fn count_sessions(store: &dyn UserStore, user: &User) -> usize {
+async fn count_sessions(store: &UserStore, user: &User) -> usize {
     let sessions = store.tokens_of_user(TokenKind::Session, user.id).await;
     sessions.expect("read").value.len()
 }
 
-pub(super) async fn a_pending_sign_in_makes_its_sessions_once(store: &dyn UserStore) {
+pub(super) async fn a_pending_sign_in_makes_its_sessions_once(store: &UserStore) {
     let ann = enrolled(store, "ann").await;
     for digest in ["one", "two"] {
         begin(store, &ann, digest).await.expect("begun");
@@ -82,7 +82,7 @@ pub(super) async fn a_pending_sign_in_makes_its_sessions_once(store: &dyn UserSt
     finish(store, &ann, "two", 1).await.expect("signed in");
 }
 
-pub(super) async fn a_pending_sign_in_is_of_its_user_only(store: &dyn UserStore) {
+pub(super) async fn a_pending_sign_in_is_of_its_user_only(store: &UserStore) {
     let ann = enrolled(store, "ann").await;
     let bob = enrolled(store, "bob").await;
     begin(store, &ann, "of ann").await.expect("begun");
@@ -102,7 +102,7 @@ pub(super) async fn a_pending_sign_in_is_of_its_user_only(store: &dyn UserStore)
 }
 
 pub(super) async fn a_sign_in_is_pending_only_while_tokens_are_those_that_were_seen(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = enrolled(store, "ann").await;
     let stale = seen_at(ann.tokens_not_before - 1, &ann);
@@ -134,7 +134,7 @@ enum End {
     Deletion,
 }
 
-async fn end(store: &dyn UserStore, user: &User, end: End) {
+async fn end(store: &UserStore, user: &User, end: End) {
     let by = Principal::Operator;
     let changed = match end {
         End::Password => set_password(store, by, user, "new").await,
@@ -158,7 +158,7 @@ async fn end(store: &dyn UserStore, user: &User, end: End) {
 }
 
 pub(super) async fn whatever_ends_tokens_or_the_second_factor_ends_pending_sign_ins(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     for way in [
         End::Password,
@@ -183,7 +183,7 @@ pub(super) async fn whatever_ends_tokens_or_the_second_factor_ends_pending_sign_
     }
 }
 
-pub(super) async fn the_newest_ten_sign_ins_of_a_user_are_pending(store: &dyn UserStore) {
+pub(super) async fn the_newest_ten_sign_ins_of_a_user_are_pending(store: &UserStore) {
     let ann = enrolled(store, "ann").await;
     let bob = enrolled(store, "bob").await;
     begin(store, &bob, "of bob").await.expect("begun");
@@ -210,7 +210,7 @@ pub(super) async fn the_newest_ten_sign_ins_of_a_user_are_pending(store: &dyn Us
     );
 }
 
-pub(super) async fn a_sign_in_without_room_for_its_sessions_stays_pending(store: &dyn UserStore) {
+pub(super) async fn a_sign_in_without_room_for_its_sessions_stays_pending(store: &UserStore) {
     let ann = enrolled(store, "ann").await;
     begin(store, &ann, "pending").await.expect("begun");
     // Enrolling the second factor and turning it on count as two additions.

@@ -8,19 +8,19 @@ use super::{
 };
 use crate::{
     principal::Principal,
-    store::{UserStore, WriteError},
+    store::{WriteError, user_store::UserStore},
     tokens::{TokenDetails, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;
 use tokio::join;
 
-async fn rename(store: &dyn UserStore, user: &User, name: &str) -> Result<User, WriteError> {
+async fn rename(store: &UserStore, user: &User, name: &str) -> Result<User, WriteError> {
     changes::rename(store, Principal::Operator, user, name).await
 }
 
 pub(super) async fn a_renamed_user_keeps_good_sessions_and_keys_and_no_access_token(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = insert(store, "ann", Role::AUTHOR).await;
     session(store, &ann, "good").await;
@@ -48,7 +48,7 @@ pub(super) async fn a_renamed_user_keeps_good_sessions_and_keys_and_no_access_to
     assert_ne!(other.id, ann.id);
 }
 
-pub(super) async fn a_name_is_taken_by_one_of_those_who_want_it(store: &dyn UserStore) {
+pub(super) async fn a_name_is_taken_by_one_of_those_who_want_it(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::USER).await;
     let taken = rename(store, &ann, "bob").await;
@@ -63,9 +63,7 @@ pub(super) async fn a_name_is_taken_by_one_of_those_who_want_it(store: &dyn User
     assert_ne!(is_taken(&outcomes.0), is_taken(&outcomes.1), "{outcomes:?}");
 }
 
-pub(super) async fn a_user_who_has_changed_since_they_were_read_is_not_renamed(
-    store: &dyn UserStore,
-) {
+pub(super) async fn a_user_who_has_changed_since_they_were_read_is_not_renamed(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let renamed = rename(store, &ann, "eve").await.expect("renamed");
     assert_not_found(rename(store, &ann, "carl").await);
@@ -81,9 +79,7 @@ pub(super) async fn a_user_who_has_changed_since_they_were_read_is_not_renamed(
     assert_not_found(rename(store, &stranger(&ann), "dan").await);
 }
 
-pub(super) async fn only_an_admin_renames_and_both_changes_are_made_or_neither(
-    store: &dyn UserStore,
-) {
+pub(super) async fn only_an_admin_renames_and_both_changes_are_made_or_neither(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
     session(store, &ann, "one").await;
@@ -100,7 +96,7 @@ pub(super) async fn only_an_admin_renames_and_both_changes_are_made_or_neither(
 }
 
 pub(super) async fn a_renaming_is_recorded_with_both_names_beside_a_second_change(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = insert(store, "ann", Role::USER).await;
     let name = "o\"neil é";
@@ -130,7 +126,7 @@ pub(super) async fn a_renaming_is_recorded_with_both_names_beside_a_second_chang
     assert_eq!(names, ["o\"neil é"; 2], "other services learn of it");
 }
 
-pub(super) async fn keys_that_a_renamed_admin_made_have_the_new_name(store: &dyn UserStore) {
+pub(super) async fn keys_that_a_renamed_admin_made_have_the_new_name(store: &UserStore) {
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::USER).await;
     let made_at = ann.created_at.expect("kept");

@@ -7,19 +7,19 @@ use super::{
 };
 use crate::{
     principal::Principal,
-    store::{UserStore, WriteError},
+    store::{WriteError, user_store::UserStore},
     tokens::{MAX_CLOCK_SETBACK_SECONDS, MAX_ISSUE_AHEAD_SECONDS, REVOCATION_AHEAD_SECONDS},
     user::User,
 };
 use rolegate_proto::Role;
 use tokio::join;
 
-async fn now(store: &dyn UserStore) -> u64 {
+async fn now(store: &UserStore) -> u64 {
     store.users_by_id(&[]).await.expect("read").at
 }
 
 /// Asserts that `tokens_not_before` of the user is the time of a revocation between `began` and now.
-pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user: &User) {
+pub(super) async fn assert_revoked_since(store: &UserStore, began: u64, user: &User) {
     let stored = user.tokens_not_before;
     let expected = began + REVOCATION_AHEAD_SECONDS..=now(store).await + REVOCATION_AHEAD_SECONDS;
     assert!(
@@ -29,7 +29,7 @@ pub(super) async fn assert_revoked_since(store: &dyn UserStore, began: u64, user
 }
 
 pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_their_user(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
@@ -70,7 +70,7 @@ pub(super) async fn revoking_tokens_outdates_all_that_can_exist_for_an_admin_or_
 }
 
 pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and_marks_tokens(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::AUTHOR).await;
@@ -126,7 +126,7 @@ pub(super) async fn a_time_after_every_token_stays_and_an_operator_lowers_it_and
     }
 }
 
-pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn UserStore) {
+pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let revoke = || revoke_tokens(store, as_owner(&ann), &ann);
     let ended: [_; 4] = join!(revoke(), revoke(), revoke(), revoke()).into();
@@ -134,7 +134,7 @@ pub(super) async fn of_many_logouts_by_one_token_the_first_ends_it(store: &dyn U
     assert_eq!(get(store, ann.id).await, ended.into_iter().flatten().next());
 }
 
-pub(super) async fn every_read_has_the_time_also_of_nothing(store: &dyn UserStore) {
+pub(super) async fn every_read_has_the_time_also_of_nothing(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let began = now(store).await;
     let times = [

@@ -12,24 +12,24 @@ use super::{
 use crate::{
     change::{Change, NewUser},
     principal::Principal,
-    store::{CodeLimit, CodePurpose, OneTimeCodeUse, UserStore, WriteError},
+    store::{CodeLimit, CodePurpose, OneTimeCodeUse, WriteError, user_store::UserStore},
     tokens::{NewPasswordLink, NewToken, TokenKind},
     user::User,
 };
 use rolegate_proto::Role;
 use tokio::join;
 
-async fn link(store: &dyn UserStore, user: &User, digest: &str) {
+async fn link(store: &UserStore, user: &User, digest: &str) {
     let made = create_link(store, Principal::Operator, user, digest).await;
     made.expect("made");
 }
 
-async fn redeem(store: &dyn UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
+async fn redeem(store: &UserStore, user: &User, digest: &str) -> Result<User, WriteError> {
     let digest = digest.to_owned();
     set_password(store, Principal::Link { digest }, user, "new").await
 }
 
-async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
+async fn user_of(store: &UserStore, digest: &str) -> Option<i64> {
     let found = store.password_link(digest).await.expect("read");
     let link = found.value?;
     match link.refusal(found.at) {
@@ -38,7 +38,7 @@ async fn user_of(store: &dyn UserStore, digest: &str) -> Option<i64> {
     }
 }
 
-pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &dyn UserStore) {
+pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &UserStore) {
     let [ann, bob] = [
         insert(store, "ann", Role::USER).await,
         insert(store, "bob", Role::USER).await,
@@ -93,7 +93,7 @@ pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &
     assert!(matches!(gone, Err(WriteError::UserNotFound)), "{gone:?}");
 }
 
-pub(super) async fn a_link_of_a_disabled_user_ends_and_a_later_one_waits(store: &dyn UserStore) {
+pub(super) async fn a_link_of_a_disabled_user_ends_and_a_later_one_waits(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     link(store, &ann, "first").await;
     disable(store, Principal::Operator, &ann)
@@ -115,7 +115,7 @@ pub(super) async fn a_link_of_a_disabled_user_ends_and_a_later_one_waits(store: 
     redeem(store, &ann, "second").await.expect("good");
 }
 
-pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn UserStore) {
+pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &UserStore) {
     let [ann, bob] = [
         insert(store, "ann", Role::ADMIN).await,
         insert(store, "bob", Role::USER).await,
@@ -145,17 +145,17 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &dyn User
     assert_eq!(user_of(store, "a").await, Some(bob.id));
 }
 
-async fn begin(store: &dyn UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
+async fn begin(store: &UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
     let codes = [1, 2, 3].map(|code| format!("{secret} {code}")).into();
     begin_second_factor(store, user, secret, codes).await
 }
 
-async fn turn_on(store: &dyn UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
+async fn turn_on(store: &UserStore, user: &User, secret: &str) -> Result<User, WriteError> {
     turn_on_second_factor(store, as_owner(user), user, secret).await
 }
 
 /// Inserts a user and turns the second factor on.
-pub(super) async fn enrolled(store: &dyn UserStore, username: &str) -> User {
+pub(super) async fn enrolled(store: &UserStore, username: &str) -> User {
     let user = insert(store, username, Role::USER).await;
     begin(store, &user, "0123456789ab.sealed")
         .await
@@ -165,7 +165,7 @@ pub(super) async fn enrolled(store: &dyn UserStore, username: &str) -> User {
         .expect("on")
 }
 
-pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn UserStore) {
+pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let stale = seen_at(1, &ann);
     assert_not_found(begin(store, &stale, "x").await);
@@ -238,7 +238,7 @@ pub(super) async fn a_second_factor_begins_and_is_on_by_its_secret(store: &dyn U
 }
 
 /// Inserts the two sessions of one sign-in, and returns their ids.
-async fn insert_pair(store: &dyn UserStore, user: &User) -> Vec<i64> {
+async fn insert_pair(store: &UserStore, user: &User) -> Vec<i64> {
     let mut tokens = Vec::new();
     for digest in ["console", "application"] {
         let mut new = NewToken::session(user, digest);
@@ -251,7 +251,7 @@ async fn insert_pair(store: &dyn UserStore, user: &User) -> Vec<i64> {
 }
 
 pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pair(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = insert(store, "ann", Role::USER).await;
     let own = insert_pair(store, &ann).await;
@@ -300,7 +300,7 @@ pub(super) async fn the_session_that_turns_a_second_factor_on_stays_with_its_pai
     }
 }
 
-pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &dyn UserStore) {
+pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = enrolled(store, "ann").await;
     let off = async |by, user: &User| turn_off_second_factor(store, by, user).await;
@@ -319,7 +319,7 @@ pub(super) async fn an_admin_or_its_user_turns_a_second_factor_off(store: &dyn U
     begin(store, &ann, "again").await.expect("begun again");
 }
 
-pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &dyn UserStore) {
+pub(super) async fn a_step_and_a_recovery_code_are_used_once(store: &UserStore) {
     let ann = enrolled(store, "ann").await;
     let step = async |secret: &str, step| {
         let code = OneTimeCodeUse {
@@ -360,7 +360,7 @@ const SIGN_IN: CodePurpose = CodePurpose::SignIn;
 const CONFIRMATION: CodePurpose = CodePurpose::Confirmation;
 
 /// Counts `wrong` wrong codes, several of them at the same time. Returns the number that was counted.
-async fn count_wrong(store: &dyn UserStore, user: &User, limit: CodeLimit, wrong: usize) -> usize {
+async fn count_wrong(store: &UserStore, user: &User, limit: CodeLimit, wrong: usize) -> usize {
     let count = async |wrong: usize| {
         let mut counted = 0;
         for _ in 0..wrong {
@@ -374,7 +374,7 @@ async fn count_wrong(store: &dyn UserStore, user: &User, limit: CodeLimit, wrong
 }
 
 /// Uses the code of the time step after the last used one, and returns whether it was accepted.
-async fn takes_step(store: &dyn UserStore, user: &User, purpose: CodePurpose) -> bool {
+async fn takes_step(store: &UserStore, user: &User, purpose: CodePurpose) -> bool {
     let stored = store.second_factor(user.id).await.expect("read");
     let step = stored.value.expect("on").last_step + 1;
     let code = OneTimeCodeUse {
@@ -389,7 +389,7 @@ async fn takes_step(store: &dyn UserStore, user: &User, purpose: CodePurpose) ->
 }
 
 /// Asserts that codes of this limit are refused for the rest of an hour that has just begun.
-async fn assert_refused(store: &dyn UserStore, user: &User, limit: CodeLimit) {
+async fn assert_refused(store: &UserStore, user: &User, limit: CodeLimit) {
     let factor = store.second_factor(user.id).await.expect("read");
     let seconds = factor
         .value
@@ -400,7 +400,7 @@ async fn assert_refused(store: &dyn UserStore, user: &User, limit: CodeLimit) {
 }
 
 pub(super) async fn ten_wrong_one_time_codes_count_and_then_none_of_their_purpose_is_good(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     for (name, purpose, other) in [
         ("ann", SIGN_IN, CONFIRMATION),
@@ -421,9 +421,7 @@ pub(super) async fn ten_wrong_one_time_codes_count_and_then_none_of_their_purpos
     assert!(!store.count_wrong_code(999, limit).await.expect("an answer"));
 }
 
-pub(super) async fn a_hundred_wrong_recovery_codes_count_and_block_nothing_else(
-    store: &dyn UserStore,
-) {
+pub(super) async fn a_hundred_wrong_recovery_codes_count_and_block_nothing_else(store: &UserStore) {
     for (name, purpose, other) in [
         ("ann", SIGN_IN, CONFIRMATION),
         ("bob", CONFIRMATION, SIGN_IN),

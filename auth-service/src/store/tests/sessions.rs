@@ -11,7 +11,7 @@ use super::{
 use crate::{
     change::{SessionEnd, TokenSelection},
     principal::Principal,
-    store::{UserStore, WriteError, additions::MAX_ADDITIONS},
+    store::{WriteError, additions::MAX_ADDITIONS, user_store::UserStore},
     tokens::{
         NewToken, OpaqueToken, SessionDetails, TokenBearer, TokenBounds, TokenDetails, TokenKind,
     },
@@ -40,7 +40,7 @@ fn bounds_of(user: &User) -> TokenBounds {
 }
 
 pub(super) async fn add(
-    store: &dyn UserStore,
+    store: &UserStore,
     kind: TokenKind,
     user: &User,
     digest: &str,
@@ -50,11 +50,11 @@ pub(super) async fn add(
         .expect("inserted")
 }
 
-pub(super) async fn session(store: &dyn UserStore, user: &User, digest: &str) -> OpaqueToken {
+pub(super) async fn session(store: &UserStore, user: &User, digest: &str) -> OpaqueToken {
     add(store, TokenKind::Session, user, digest).await
 }
 
-pub(super) async fn ids(store: &dyn UserStore, kind: TokenKind, user: &User) -> Vec<i64> {
+pub(super) async fn ids(store: &UserStore, kind: TokenKind, user: &User) -> Vec<i64> {
     let tokens = store
         .tokens_of_user(kind, user.id)
         .await
@@ -63,11 +63,11 @@ pub(super) async fn ids(store: &dyn UserStore, kind: TokenKind, user: &User) -> 
     tokens.into_iter().map(|token| token.id).collect()
 }
 
-pub(super) async fn sessions(store: &dyn UserStore, user: &User) -> Vec<i64> {
+pub(super) async fn sessions(store: &UserStore, user: &User) -> Vec<i64> {
     ids(store, TokenKind::Session, user).await
 }
 
-pub(super) async fn find(store: &dyn UserStore, digest: &str) -> Option<TokenBearer> {
+pub(super) async fn find(store: &UserStore, digest: &str) -> Option<TokenBearer> {
     store
         .tokens_by_digest(&[digest.to_owned()])
         .await
@@ -77,7 +77,7 @@ pub(super) async fn find(store: &dyn UserStore, digest: &str) -> Option<TokenBea
 }
 
 pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_not_before(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let ann = insert(store, "ann", Role::ADMIN).await;
     let mut laptop = new(TokenKind::Session, &ann, "one");
@@ -148,7 +148,7 @@ fn login(user: &User, password_hash: &str) -> Principal {
 }
 
 pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_that_were_checked(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let mut ann = insert(store, "ann", Role::USER).await;
     let make = async |ann: &User, digest: &str, password_hash: &str| {
@@ -186,7 +186,7 @@ pub(super) async fn a_session_is_made_only_while_password_and_tokens_are_those_t
 }
 
 pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_disabled(
-    store: &dyn UserStore,
+    store: &UserStore,
 ) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let bob = insert(store, "bob", Role::USER).await;
@@ -248,7 +248,7 @@ pub(super) async fn sessions_end_when_tokens_are_revoked_and_when_their_user_is_
     assert_eq!(others, kept);
 }
 
-pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(store: &dyn UserStore) {
+pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let mut ann = insert(store, "ann", Role::USER).await;
     let own = session(store, &ann, "own").await.id;
@@ -299,7 +299,7 @@ pub(super) async fn a_new_password_ends_all_sessions_but_that_of_its_writer(stor
     );
 }
 
-pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store: &dyn UserStore) {
+pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store: &UserStore) {
     let admin = insert(store, "admin", Role::ADMIN).await;
     let ann = insert(store, "ann", Role::USER).await;
     let (mut keys, mut made) = (Vec::new(), Vec::new());
@@ -357,7 +357,7 @@ pub(super) async fn sessions_and_keys_are_listed_deleted_and_limited_apart(store
     assert_eq!(delete(TokenKind::Session, &by_admin, ALL).await, [current]);
 }
 
-pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &dyn UserStore) {
+pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::USER).await;
     let one = session(store, &ann, "one").await;
@@ -376,7 +376,7 @@ pub(super) async fn sessions_are_ended_by_digest_whoever_they_are_of(store: &dyn
     assert_eq!(ids(store, TokenKind::ApiKey, &ann).await, [key.id]);
 }
 
-pub(super) async fn sessions_are_restricted_to_cookies_and_keys_are_not(store: &dyn UserStore) {
+pub(super) async fn sessions_are_restricted_to_cookies_and_keys_are_not(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let made = [
         session(store, &ann, "one").await.id,
@@ -410,7 +410,7 @@ fn pair(user: &User, name: &str, pair_id: i64) -> Vec<NewToken> {
     vec![session("console", false), session("application", true)]
 }
 
-async fn add_pair(store: &dyn UserStore, user: &User, name: &str, pair_id: i64) -> [i64; 2] {
+async fn add_pair(store: &UserStore, user: &User, name: &str, pair_id: i64) -> [i64; 2] {
     let inserted = insert_tokens(store, Principal::Operator, pair(user, name, pair_id))
         .await
         .expect("inserted");
@@ -423,7 +423,7 @@ async fn add_pair(store: &dyn UserStore, user: &User, name: &str, pair_id: i64) 
     [console.id, application.id]
 }
 
-pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(store: &dyn UserStore) {
+pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let stale = insert_tokens(store, login(&ann, "another"), pair(&ann, "stale", 1)).await;
     assert_not_found(stale);
@@ -448,7 +448,7 @@ pub(super) async fn sessions_of_one_sign_in_are_made_together_or_not_at_all(stor
     assert_eq!((left.len(), &left[98..]), (100, &made[..]));
 }
 
-pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store: &dyn UserStore) {
+pub(super) async fn sessions_of_one_sign_in_end_together_and_stay_together(store: &UserStore) {
     let mut ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::USER).await;
     // A pair of another user might have the same `pair_id`.

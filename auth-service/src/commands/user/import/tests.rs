@@ -13,7 +13,7 @@ use crate::{
 use clap::Parser;
 use postgres_cluster::Database;
 use rolegate_proto::Role;
-use rolegate_sql_store::DatabaseUrl;
+use rolegate_sql_store::{DatabaseUrl, Store as _};
 use secrecy::ExposeSecret;
 use serde_json::{Value, json};
 use std::{path::PathBuf, sync::Arc};

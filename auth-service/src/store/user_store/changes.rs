@@ -1,0 +1,91 @@
+//! Makes the changes of users.
+//!
+//! `plan` derives the statements of a change, and the rows to lock, from the change and its principal: `users`,
+//! `credentials` and `second_factor` contain the plans. `change_user` runs a plan in one transaction, which also records
+//! the change.
+
+mod credentials;
+mod plan;
+mod second_factor;
+mod users;
+
+use super::{UserStore, additions::recent_additions, tokens::revocation::GROW};
+use crate::{audit::Requested, change::Change, store::WriteError, user::User};
+use plan::Plan;
+use rolegate_sql_store::FollowUp;
+use std::sync::Arc;
+
+impl UserStore {
+    /// Makes a change of a user under the condition of its principal, and records it in the same transaction. Returns
+    /// the user as the change has left it; a deleted user as it was.
+    ///
+    /// - An admin must still be one; otherwise the write fails with [`WriteError::ActorNotFound`] or
+    ///   [`WriteError::NotAdmin`], and a change of a password with [`WriteError::UserNotFound`]. It fails with
+    ///   [`WriteError::LastAdmin`] if no admin would be left.
+    /// - If the user does not exist, or no longer fits what the principal has verified, the write fails with
+    ///   [`WriteError::UserNotFound`].
+    /// - For a change by the operator, the user only has to exist.
+    pub(crate) async fn change_user(
+        &self,
+        request: Arc<Requested<Change>>,
+    ) -> Result<User, WriteError> {
+        if !request.change.is_allowed_by(&request.by) {
+            return Err(WriteError::UserNotFound);
+        }
+        let plan = self.plan(&request);
+        let record = if plan.update_records_change {
+            FollowUp::none()
+        } else {
+            let request = Arc::clone(&request);
+            self.record(move |user| request.entries(user), plan.then)
+        };
+        let written = self
+            .write_guarded(plan.guard, request.by.admin_id(), plan.update, record)
+            .await;
+        let changed = match (written, &request.change) {
+            (Err(WriteError::Store(error)), Change::Rename { .. })
+                if error.is_unique_violation() =>
+            {
+                return Err(WriteError::UsernameTaken);
+            }
+            (written, _) => written?.pop(),
+        };
+        if let (None, Change::BeginSecondFactor { user_id, .. }) = (&changed, &request.change) {
+            recent_additions(&self.database, *user_id).await?.check(1)?;
+        }
+        changed.ok_or(plan.nothing_changed)
+    }
+
+    fn plan(&self, request: &Requested<Change>) -> Plan {
+        let by = &request.by;
+        match &request.change {
+            Change::CreateUser(new) => self.create_user(by, new),
+            Change::SetRole { user_id, from, to } => self.set_role(request, *user_id, *from, *to),
+            Change::Rename { user_id, rename } => {
+                self.update_user(*user_id, Some(rename), rename.disabled)
+            }
+            Change::SetDisabled { user_id, disabled } => {
+                self.update_user(*user_id, None, Some(*disabled))
+            }
+            Change::RevokeTokens { user_id } => self.revoke_tokens(by, *user_id),
+            Change::RevokeTokensAgain {
+                user_id,
+                tokens_not_before,
+            } => self.revoke(by, *user_id, GROW, Some(*tokens_not_before)),
+            Change::DeleteUser { user_id } => self.delete_user(*user_id),
+            Change::SetPassword { user_id, hash } => self.set_password(by, *user_id, hash),
+            Change::CreatePasswordLink { user_id, link } => self.create_link(*user_id, link),
+            Change::BeginSecondFactor {
+                user_id,
+                secret,
+                recovery_codes,
+            } => self.begin_second_factor(by, *user_id, secret, recovery_codes),
+            Change::TurnOnSecondFactor {
+                user_id,
+                secret,
+                step,
+            } => self.turn_on_second_factor(by, *user_id, secret, *step),
+            Change::TurnOffSecondFactor { user_id } => self.turn_off_second_factor(*user_id),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Reads users, and replaces hashes of their passwords.
+
+use super::{
+    UserStore,
+    user_rows::{SELECT_CREDENTIALS, SELECT_USERS},
+};
+use crate::{
+    store::{
+        StoreError,
+        list_query::{UserFilter, list},
+        tables::{ROLES_IN_USE, RoleUsage},
+    },
+    user::{Credentials, ListedUser, User},
+};
+use rolegate_sql_store::{STATEMENT_TIMEOUT, Timed};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::time::timeout;
+
+pub(super) const SET_PASSWORD: &str = r#"UPDATE "user" SET password = "#;
+/// Precedes a hash in a statement. While the second factor is on, the prefix `otp:` makes the hash invalid for
+/// processes that do not know the second factor, so that they refuse the password.
+pub(super) const HASH_PREFIX: &str = "CASE WHEN second_factor THEN 'otp:' ELSE '' END || ";
+
+impl UserStore {
+    /// Returns the users with these ids, and the time of the read.
+    pub(crate) async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
+        let select = self
+            .database
+            .statement(SELECT_USERS)
+            .push(" WHERE id")
+            .push_any(ids);
+        self.database.read_timed(select).await
+    }
+
+    /// Returns the users with these names and their password hashes, and the time of the read.
+    pub(crate) async fn credentials_by_username(
+        &self,
+        usernames: &[String],
+    ) -> Result<Timed<Vec<Credentials>>, StoreError> {
+        let select = self
+            .database
+            .statement(SELECT_CREDENTIALS)
+            .push(" WHERE username")
+            .push_any(usernames);
+        self.database.read_timed(select).await
+    }
+
+    /// Returns the highest cost of all bcrypt hashes; `None` if there is no such hash. The statement reads all users.
+    pub(crate) async fn highest_password_cost(&self) -> Result<Option<u32>, StoreError> {
+        // A bcrypt hash has 60 characters and is the end of the text, because the name of a pepper may precede it. The
+        // cost has two digits, as in `$2b$12$`.
+        let select = self.database.statement(
+            r#"SELECT coalesce(max(substr(password, length(password) - 55, 2)), '') FROM "user"
+            WHERE length(password) >= 60
+                AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#,
+        );
+        let highest: Option<String> = self.database.read(select).await?.pop();
+        Ok(highest.and_then(|cost| cost.parse().ok()))
+    }
+
+    /// Returns the stored roles by name, with the numbers of users and of API keys that have them.
+    pub(crate) async fn roles_in_use(&self) -> Result<Vec<RoleUsage>, StoreError> {
+        self.database
+            .read(self.database.statement(ROLES_IN_USE))
+            .await
+    }
+
+    /// Replaces the hash `old` with another hash of the same password, and returns whether `old` was still stored. The
+    /// password stays the same, so the change is not recorded.
+    pub(crate) async fn replace_password(
+        &self,
+        id: i64,
+        old: &SecretString,
+        new: SecretString,
+    ) -> Result<bool, StoreError> {
+        let update = self
+            .database
+            .statement(SET_PASSWORD)
+            .push(HASH_PREFIX)
+            .push("$3 WHERE id = $1 AND password = ")
+            .push(HASH_PREFIX)
+            .push("$2 RETURNING id")
+            .bind(id)
+            .bind(old.expose_secret())
+            .bind(new.expose_secret());
+        Ok(self.database.execute(update).await? > 0)
+    }
+
+    /// Lists users by ascending id. A search by [`UserFilter::search`] reads all users after [`UserFilter::after`]
+    /// until the page is full.
+    pub(crate) async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError> {
+        let listed = timeout(STATEMENT_TIMEOUT, list(&self.database, filter.clone())).await;
+        listed.unwrap_or(Err(StoreError::TimedOut))
+    }
+}
