@@ -1,13 +1,13 @@
 //! The store of users, their credentials and the record, in SQL for PostgreSQL and SQLite.
 //!
-//! This file opens the store and has what its methods share. One conformance suite, `store/tests.rs`, checks the
+//! This file opens the store, keeps the uses of credentials, and has what its methods share. One conformance suite, `store/tests.rs`, checks the
 //! methods on both engines. Reads by key take many keys, so that `BatchedReads` can merge concurrent reads. They return
 //! rows in any order, and omit unknown keys. Most writes lock rows first, so that their conditions see what other
 //! transactions have committed (`locked_writes`), and record the change in the same transaction (`audit`).
 //!
 //! - `users` reads users, and `changes` changes them. `tokens` has API keys, sessions, password links and pending
 //!   sign-ins, `second_factor` has second factors, and `audit` has the record.
-//! - `user_rows` decodes users from rows, and `encoding` converts the numbers in columns.
+//! - `user_rows` has the statements that read users, and `encoding` converts the numbers in columns.
 //! - `additions` limits how much is added to a user.
 //! - `usage_writer` stores the times of the last uses of tokens and passwords in the background, and `usage_pauses`
 //!   stores the times during which that was impossible.
@@ -77,6 +77,28 @@ impl UserStore {
             sealer: Sealer::new(database.clone()),
             database,
         })
+    }
+
+    /// Keeps the time of a use, in Unix seconds, in memory until it is written to the database, and returns at once.
+    /// `id` is the id of a token or of a user. The last uses of all tokens and users are written together once a
+    /// minute, and by `close`. A stored time never decreases.
+    pub(crate) fn note_use(&self, kind: UsageKind, id: i64, at: u64) {
+        self.usage(kind).note(id, at);
+    }
+
+    /// Returns the time of the last use of this token or user, in Unix seconds, if this process has not written it yet;
+    /// otherwise `None`.
+    pub(crate) fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64> {
+        self.usage(kind).unwritten(id)
+    }
+
+    /// Returns the time at which uses of tokens could last be written, in Unix seconds; `None` if they can be written
+    /// now.
+    ///
+    /// For a while after writes succeed again, this function still returns the time. Other replicas may not yet have
+    /// written the uses that they kept in memory.
+    pub(crate) fn unwritten_since(&self) -> Option<u64> {
+        self.token_usage.failing_since()
     }
 
     fn usage(&self, kind: UsageKind) -> &UsageWriter {

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     audit::Requested,
     change::TokenChange,
-    store::{StoreError, UsageKind, UsagePause, WriteError},
+    store::{StoreError, UsagePause, WriteError},
     tokens::{
         MAX_PENDING_SIGN_INS, OpaqueToken, PENDING_SIGN_IN_SECONDS, StoredPasswordLink,
         TokenBearer, TokenKind,
@@ -220,28 +220,6 @@ impl UserStore {
         // The deletion alone does not tell which sessions are gone. Another request may have deleted some of them
         // before, and the deletion skips sessions whose recent use another replica has stored.
         self.missing_tokens(ids).await
-    }
-
-    /// Keeps the time of a use, in Unix seconds, in memory until it is written to the database, and returns at once.
-    /// `id` is the id of a token or of a user. The last uses of all tokens and users are written together once a
-    /// minute, and by `close`. A stored time never decreases.
-    pub(crate) fn note_use(&self, kind: UsageKind, id: i64, at: u64) {
-        self.usage(kind).note(id, at);
-    }
-
-    /// Returns the time of the last use of this token or user, in Unix seconds, if this process has not written it yet;
-    /// otherwise `None`.
-    pub(crate) fn unwritten_use(&self, kind: UsageKind, id: i64) -> Option<u64> {
-        self.usage(kind).unwritten(id)
-    }
-
-    /// Returns the time at which uses of tokens could last be written, in Unix seconds; `None` if they can be written
-    /// now.
-    ///
-    /// For a while after writes succeed again, this function still returns the time. Other replicas may not yet have
-    /// written the uses that they kept in memory.
-    pub(crate) fn unwritten_since(&self) -> Option<u64> {
-        self.token_usage.failing_since()
     }
 
     /// Returns the latest usage pauses that are over. During each of them, uses of tokens could not be written.
