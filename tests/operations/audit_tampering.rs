@@ -20,11 +20,11 @@ for_both_stores!(
     a_removal_that_the_seals_contradict_is_found,
 );
 
-/// How many random changes are tested, each alone and with one run of the command. `AUDIT_CHANGES` overrides the
-/// number.
-const CHANGES: usize = 300;
-/// How many changes with seals computed anew are tested, with two runs of the command each.
-const CHAINS: usize = 40;
+/// How many random changes are tested, each alone and with one run of the command, if `AUDIT_CHANGES` is not set.
+/// `tests/run --prove` sets it to 300.
+const DEFAULT_CHANGES: usize = 60;
+/// For so many random changes, one more is tested with seals computed anew, which takes two runs of the command.
+const CHANGES_PER_CHAIN: usize = 6;
 const IMPORTS: usize = 10;
 
 /// Creates a record of about 300 rows in about 20 batches, and returns it with its last seal. The service has ended, so
@@ -93,6 +93,12 @@ async fn recorded(store: Store, has_erasure: bool) -> (TestDatabase, Tables, Sto
     (database, tables, record, held)
 }
 
+fn wanted_changes() -> usize {
+    env::var("AUDIT_CHANGES").map_or(DEFAULT_CHANGES, |text| {
+        text.parse().expect("AUDIT_CHANGES is a number")
+    })
+}
+
 async fn user(database: &TestDatabase, arguments: &[&str], input: &str) {
     let settings = BTreeMap::from([("DATABASE_URL".to_owned(), database.url())]);
     let folder = tempfile::tempdir().expect("a folder");
@@ -123,10 +129,7 @@ fn expect_found(exit: &Exit, what: &str) {
 async fn any_change_of_the_tables_is_found(store: Store) {
     let (database, mut tables, record, held) = recorded(store, true).await;
     let mut dice = Dice::from_environment();
-    let changes = env::var("AUDIT_CHANGES")
-        .ok()
-        .and_then(|text| text.parse().ok());
-    for _ in 0..changes.unwrap_or(CHANGES) {
+    for _ in 0..wanted_changes() {
         let mut tampered = record.clone();
         let what = tamper(&mut tampered, &mut dice);
         assert_ne!(tampered, record, "{what}");
@@ -140,7 +143,7 @@ async fn any_change_of_the_tables_is_found(store: Store) {
 async fn a_chain_that_was_computed_anew_is_found_with_a_held_seal(store: Store) {
     let (database, mut tables, record, held) = recorded(store, false).await;
     let mut dice = Dice::from_environment();
-    for _ in 0..CHAINS {
+    for _ in 0..wanted_changes().div_ceil(CHANGES_PER_CHAIN) {
         let mut tampered = record.clone();
         let what = tamper_and_seal(&mut tampered, &mut dice);
         assert_ne!(tampered, record, "{what}");

@@ -9,10 +9,10 @@
 //! Replicas are killed and started again. At the end, `check` compares what the watchers saw with
 //! the history, and `record` compares the record and the stored users with it.
 //!
-//! `USER_CHANGES` is the number of acknowledged changes: 1,000 by default, 100,000 for the long
-//! form. `USER_CHANGES_SEED` repeats the choices of a run. `failover` does the same while
-//! PostgreSQL fails over. `tests/mutants/run` plants faults into the product and expects that this
-//! test finds them.
+//! `USER_CHANGES` is the number of acknowledged changes: 300 by default, 1,000 for
+//! `tests/run --prove`, and 100,000 for the long form. `USER_CHANGES_SEED` repeats the choices of a
+//! run. `failover` does the same while PostgreSQL fails over. `tests/mutants/run` plants faults into
+//! the product and expects that this test finds them.
 
 #![expect(
     clippy::too_many_lines,
@@ -57,7 +57,7 @@ async fn run(store: Store) {
 
 /// Returns the number of acknowledged changes to make.
 fn wanted() -> usize {
-    env::var("USER_CHANGES").map_or(1000, |text| text.parse().expect("USER_CHANGES is a number"))
+    env::var("USER_CHANGES").map_or(300, |text| text.parse().expect("USER_CHANGES is a number"))
 }
 
 #[expect(
