@@ -3,7 +3,7 @@
 use crate::user_commands::{expect_no_transaction, start_command};
 use e2e::{
     Exit, Process, Program, SIGNING_SECRET, Store, TestApp, TestSetup, TestUser, eventually,
-    for_all_deployments, for_both_stores, for_two_deployments,
+    for_both_stores, for_two_deployments,
     token::{claims_of, header, now, plain_header, signed},
 };
 use serde_json::{Value, json};
@@ -12,8 +12,8 @@ use std::{
     io::{BufRead as _, BufReader},
 };
 
-for_all_deployments!(imported_users_log_in_and_get_a_hash_of_bcrypt);
 for_two_deployments!(
+    imported_users_log_in_and_get_a_hash_of_bcrypt,
     bad_import_is_reported_by_line_and_changes_nothing,
     export_into_a_pipe_without_a_reader_holds_no_transaction,
     a_user_without_a_password_logs_in_after_a_reset,
