@@ -7,8 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The end-to-end tests start programs of all packages, and the features are those of tests/run.
-BUILD = "cargo build --workspace --all-features --bins --locked".split()
+# The end-to-end tests start programs of these packages, and the features are those of tests/run. `cargo test` builds the
+# programs of e2e.
+PROGRAMS = ["auth-service", "gateway", "posts-service", "rolegate", "rolegate-test-server"]
+BUILD = "cargo build --workspace --all-features --locked".split()
+BUILD += [word for name in PROGRAMS for word in ("--bin", name)]
 TEST = "cargo test --workspace --all-features --locked".split()
 
 
