@@ -12,9 +12,11 @@ The rules:
 - No circle between the topics of a crate. A topic is a file directly in `src/` together with the folder of its name.
 - A crate depends on crates of lower floors only, and so do the topics for which FLOORS names an order.
 - A file has at most 350 lines.
+- A manifest turns off the tests or the examples of a target only where there are none. Cargo would otherwise build and
+  start a test program that tests nothing; but a test that is added later must not be passed over.
 
 Modules of tests and generated code are left out: they import whatever they test. The packages of tests and benchmarks
-must be without circles, too; the other rules are for the product.
+must be without circles and must run all their tests, too; the other rules are for the product.
 """
 
 import re
@@ -187,6 +189,37 @@ def crates():
         yield package["package"]["name"], ROOT / member, set(package.get("dependencies", {}))
 
 
+def has_test(text):
+    return bool(re.search(r"#\[(\w+::)*test\b|\bproptest!", text))
+
+
+def has_example(text):
+    """Returns whether a doc comment has a code block that rustdoc compiles."""
+    in_block = False
+    for language in re.findall(r"^\s*//[/!] ```(.*)$", text, re.MULTILINE):
+        if not in_block and language.split(",")[0] in ("", "rust", "no_run", "should_panic", "compile_fail"):
+            return True
+        in_block = not in_block
+    return False
+
+
+def unrun_tests(folder):
+    """Yields the files of a crate with tests or examples that its manifest turns off."""
+    manifest = tomllib.loads((folder / "Cargo.toml").read_text())
+    library = manifest.get("lib", {})
+    untested = [program for program in manifest.get("bin", []) if not program.get("test", True)]
+    programs = [folder / program.get("path", f"src/bin/{program['name']}.rs") for program in untested]
+    for file in sorted((folder / "src").rglob("*.rs")):
+        text = file.read_text()
+        if file.name == "main.rs" or file.parent.name == "bin":
+            is_unrun = file in programs and has_test(text)
+        else:
+            is_unrun = not library.get("test", True) and has_test(text)
+            is_unrun |= not library.get("doctest", True) and has_example(text)
+        if is_unrun:
+            yield file
+
+
 def broken_rules():
     """Returns a sentence for each broken rule, and the number of checked files."""
     messages, checked, dependencies = [], 0, {}
@@ -197,6 +230,8 @@ def broken_rules():
         checked += len(files)
         graph = imports(files)
         place = folder.relative_to(ROOT)
+        for file in unrun_tests(folder):
+            messages.append(f"{file.relative_to(ROOT)}: {place}/Cargo.toml turns its tests or examples off")
         for circle in circles(graph):
             messages.append(f"{place}: these files import each other: {', '.join('/'.join(m) for m in circle)}")
         if name not in product:

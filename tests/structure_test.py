@@ -81,5 +81,35 @@ class Floors(unittest.TestCase):
         self.assert_upward({"other": {"high"}, "low": {"other"}})
 
 
+class UnrunTests(unittest.TestCase):
+    TEST = "#[tokio::test]\nasync fn f() {}\n"
+    EXAMPLE = "/// ```\n/// f();\n/// ```\nfn f() {}\n"
+    TEXT = "/// ```text\n/// f\n/// ```\nfn f() {}\n"
+
+    def assert_unrun(self, manifest, files, *expected):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for path, text in {"Cargo.toml": manifest, **files}.items():
+                file = folder / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            found = [str(file.relative_to(folder)) for file in structure.unrun_tests(folder)]
+        self.assertEqual(found, list(expected))
+
+    def test_a_test_of_a_library_whose_tests_are_off_is_found(self):
+        self.assert_unrun("[lib]\ntest = false", {"src/a.rs": self.TEST}, "src/a.rs")
+        self.assert_unrun("[lib]\ndoctest = false", {"src/a.rs": self.TEST})
+
+    def test_an_example_of_a_library_whose_examples_are_off_is_found(self):
+        files = {"src/a.rs": self.TEXT + self.EXAMPLE, "src/b.rs": self.TEXT}
+        self.assert_unrun("[lib]\ndoctest = false", files, "src/a.rs")
+        self.assert_unrun("[lib]\ntest = false", files)
+
+    def test_a_test_of_a_program_whose_tests_are_off_is_found(self):
+        files = {"src/main.rs": self.TEST, "src/bin/b.rs": self.TEST, "src/bin/c.rs": self.TEST}
+        programs = '[[bin]]\nname = "a"\npath = "src/main.rs"\ntest = false\n[[bin]]\nname = "b"\ntest = false\n'
+        self.assert_unrun(programs, files, "src/bin/b.rs", "src/main.rs")
+
+
 if __name__ == "__main__":
     unittest.main()
