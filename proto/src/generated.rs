@@ -1,4 +1,4 @@
-//! Includes the code and the descriptors that `tests/generated.rs` generates from the contracts.
+//! Includes the code and the descriptors that `tests/proto-generator` makes of the contracts.
 
 #![expect(
     clippy::pedantic,

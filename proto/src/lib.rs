@@ -1,7 +1,7 @@
 //! Defines the gRPC contracts of Rolegate and the formats that its programs share.
 //!
-//! The three `.proto` files document every call and field. `tests/generated.rs` generates Rust code from them
-//! into `generated/`, and [`auth_v1`], [`posts_v1`] and [`envoy_auth_v3`] are that code. The other modules
+//! The three `.proto` files document every call and field. `tests/proto-generator` makes Rust code of them
+//! in `generated/`, and [`auth_v1`], [`posts_v1`] and [`envoy_auth_v3`] are that code. The other modules
 //! are written by hand. They hold what a service, its clients and the gateway must agree on, so this crate
 //! has no network code of its own and knows no settings.
 //!
