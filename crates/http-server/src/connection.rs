@@ -1,19 +1,25 @@
-//! Wraps the stream of one HTTP/1.1 connection below hyper.
+//! Gives one HTTP/1.1 connection the deadlines that hyper lacks, and records what the connection is doing.
 //!
-//! The wrapper closes connections whose request head takes too long, or whose client reads a response too slowly. It
-//! also reports to [`Activity`] whether the connection is idle.
+//! [`GuardedStream`] is the stream below hyper. It closes connections whose request head takes too long, or whose client
+//! reads a response too slowly. [`Activity`] is the state of the connection, from which the accept loop learns whether
+//! it may close the connection to make room for a new one.
 
-use crate::open_connections::Activity;
+use crate::memory_budget::Reservation;
+use parking_lot::Mutex;
 use std::{
     future::Future,
     io::{self, IoSlice},
     pin::Pin,
-    sync::Arc,
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
     task::{Context, Poll, ready},
     time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf, Take},
+    task::AbortHandle,
     time::{Instant, Sleep, sleep},
 };
 
@@ -33,6 +39,130 @@ const MIN_PROGRESS: usize = 64 * 1024;
 /// The maximum number of bytes of one read. hyper begins with a buffer of 8 KiB, and doubles it after a read that fills
 /// it; reads that are one byte shorter keep it small.
 const MAX_READ: u64 = 8 * 1024 - 1;
+
+/// The state in which a part of a request head has arrived.
+const RECEIVING: u64 = 0;
+/// The state in which a request is being served.
+const SERVING: u64 = 1;
+/// The state in which all of the response is in the buffers of the connection.
+const SERVED: u64 = 2;
+/// The state in which the accept loop is closing the connection.
+const CLOSING: u64 = u64::MAX;
+/// States from this one on, except [`CLOSING`], are the tick since which the connection is idle.
+const FIRST_TICK: u64 = 3;
+
+/// The clock of idle times, which counts ticks. The connections of a listener share it, so that a request only loads a
+/// number instead of reading the time.
+pub(crate) type Ticks = Arc<AtomicU64>;
+
+/// The activity of one connection.
+///
+/// The connection itself changes the state. The accept loop makes only one transition, from idle to closing, so a
+/// connection that has begun to receive a request is never closed for another one.
+#[derive(Debug)]
+pub(crate) struct Activity {
+    state: AtomicU64,
+    /// True while the peer has not taken all of the response.
+    is_blocked: AtomicBool,
+    /// The reservation of the response's memory, which is dropped when its bytes are written.
+    memory: Mutex<Weak<Reservation>>,
+    task: OnceLock<AbortHandle>,
+    ticks: Ticks,
+}
+
+impl Activity {
+    pub(crate) fn new(ticks: &Ticks) -> Self {
+        Self {
+            state: AtomicU64::new(FIRST_TICK + ticks.load(Relaxed)),
+            is_blocked: AtomicBool::default(),
+            memory: Mutex::default(),
+            task: OnceLock::default(),
+            ticks: Arc::clone(ticks),
+        }
+    }
+
+    /// Records that bytes of a request have arrived. Returns `false` if the connection is being closed.
+    pub(crate) fn begin_head(&self) -> bool {
+        self.begin(RECEIVING)
+    }
+
+    /// Records that the request head is complete. Returns `false` if the connection is being closed; the request must
+    /// then not be served.
+    pub(crate) fn begin_request(&self) -> bool {
+        self.begin(SERVING)
+    }
+
+    /// Records that all of the response is in the buffers of the connection.
+    pub(crate) fn end_request(&self) {
+        self.state.store(SERVED, Relaxed);
+    }
+
+    /// Records that the connection is idle, if its response is complete. It is called when the stream has written all
+    /// bytes that the peer takes, and no byte of a request has arrived.
+    pub(crate) fn begin_idle(&self) {
+        if self.state.load(Relaxed) == SERVED {
+            self.state
+                .store(FIRST_TICK + self.ticks.load(Relaxed), Relaxed);
+        }
+    }
+
+    pub(crate) fn is_serving(&self) -> bool {
+        self.state.load(Relaxed) == SERVING
+    }
+
+    /// Returns `true` while a request is being served, and after that until the connection is idle or a byte of the
+    /// next request arrives.
+    pub(crate) fn has_request(&self) -> bool {
+        matches!(self.state.load(Relaxed), SERVING | SERVED)
+    }
+
+    pub(crate) fn set_task(&self, task: AbortHandle) {
+        let _ = self.task.set(task);
+    }
+
+    pub(crate) fn set_blocked(&self, is_blocked: bool) {
+        self.is_blocked.store(is_blocked, Relaxed);
+    }
+
+    /// Records the memory that the response holds until its bytes are written.
+    pub(crate) fn set_memory(&self, memory: Weak<Reservation>) {
+        *self.memory.lock() = memory;
+    }
+
+    /// Returns `true` if other requests wait for memory that the response still holds.
+    pub(crate) fn delays_others(&self) -> bool {
+        let memory = self.memory.lock().upgrade();
+        memory.is_some_and(|memory| memory.is_contended())
+    }
+
+    /// Returns the tick since which the connection is idle; `None` if it is not idle.
+    pub(crate) fn idle_since(&self) -> Option<u64> {
+        let state = self.state.load(Relaxed);
+        let is_idle = (FIRST_TICK..CLOSING).contains(&state) && !self.is_blocked.load(Relaxed);
+        is_idle.then_some(state)
+    }
+
+    /// Closes the connection if it has been idle since this tick. Returns `true` if it does.
+    pub(crate) fn try_close(&self, since: u64) -> bool {
+        let is_closing = self.idle_since() == Some(since) && self.change(since, CLOSING);
+        if is_closing && let Some(task) = self.task.get() {
+            task.abort();
+        }
+        is_closing
+    }
+
+    fn begin(&self, next: u64) -> bool {
+        let state = self.state.load(Relaxed);
+        state != CLOSING && self.change(state, next)
+    }
+
+    /// Changes the state. Returns `false` if the other side, the connection or the accept loop, has changed it first.
+    fn change(&self, state: u64, next: u64) -> bool {
+        self.state
+            .compare_exchange(state, next, Relaxed, Relaxed)
+            .is_ok()
+    }
+}
 
 /// The stream of a connection, with deadlines that hyper lacks.
 ///

@@ -6,8 +6,8 @@
 //!   listener has room, and is closed if its address has too many connections ([`clients`]). [`refused_peer`] logs why
 //!   a connection was refused.
 //! - [`http_server`], for HTTP only, serves it. `connection` enforces the deadlines of request heads and of writes, and
-//!   tells `open_connections` when the connection is idle. When the listener needs room, `open_connections` closes the
-//!   connection that has been idle longest.
+//!   records when the connection is idle. When the listener needs room, `http_server` closes the connection that has
+//!   been idle longest.
 //! - [`host_header`] refuses requests that do not have exactly one valid `Host`.
 //!
 //! HTTP and gRPC share three more modules. [`clients`] defines which addresses count as one client, and limits the
@@ -24,6 +24,5 @@ pub mod http_server;
 pub mod ignored_address;
 pub mod listener;
 pub mod memory_budget;
-mod open_connections;
 pub mod readiness;
 pub mod refused_peer;

@@ -1,18 +1,66 @@
-//! Tests of the deadlines of a connection.
+//! Tests of the activity and the deadlines of a connection.
 
-use super::{CONTENDED_WRITE_TIMEOUT, GuardedStream, HEAD_TIMEOUT, MIN_PROGRESS, WRITE_TIMEOUT};
-use crate::{
-    memory_budget::{
-        Reservation,
-        tests::{as_client, budget},
-    },
-    open_connections::{Activity, tests::activity},
+use super::{
+    Activity, CONTENDED_WRITE_TIMEOUT, GuardedStream, HEAD_TIMEOUT, MIN_PROGRESS, WRITE_TIMEOUT,
 };
-use std::{io::ErrorKind, sync::Arc, time::Duration};
+use crate::memory_budget::{
+    Reservation,
+    tests::{as_client, budget},
+};
+use std::{
+    io::ErrorKind,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex},
     time::{Instant, advance, sleep},
 };
+
+/// Returns the activity of a connection that has a clock of its own.
+fn activity() -> Arc<Activity> {
+    Arc::new(Activity::new(&Arc::default()))
+}
+
+#[test]
+fn a_connection_is_idle_from_its_last_response_to_the_first_byte_of_the_next_request() {
+    let ticks = Arc::default();
+    let connection = Activity::new(&ticks);
+    let opened = connection.idle_since().expect("idle");
+    assert!(connection.begin_head() && connection.begin_request());
+    assert_eq!(connection.idle_since(), None);
+    ticks.fetch_add(1, Relaxed);
+    connection.end_request();
+    assert_eq!(
+        connection.idle_since(),
+        None,
+        "its response may not be written yet"
+    );
+    connection.begin_idle();
+    assert!(connection.idle_since() > Some(opened));
+    // The next head may have arrived together with the previous one.
+    assert!(connection.begin_request());
+    assert!(!connection.try_close(opened) && !connection.try_close(opened + 1));
+}
+
+#[test]
+fn a_response_that_the_peer_has_not_taken_keeps_the_connection() {
+    let connection = activity();
+    let since = connection.idle_since().expect("idle");
+    connection.set_blocked(true);
+    assert!(!connection.try_close(since));
+    connection.set_blocked(false);
+    assert!(connection.try_close(since));
+}
+
+#[test]
+fn a_closed_connection_serves_nothing() {
+    let connection = activity();
+    let since = connection.idle_since().expect("idle");
+    assert!(connection.try_close(since) && !connection.try_close(since));
+    assert!(!connection.begin_head() && !connection.begin_request());
+    assert_eq!(connection.idle_since(), None);
+}
 
 fn connection() -> (DuplexStream, GuardedStream<DuplexStream>, Arc<Activity>) {
     let (client, server) = duplex(8);

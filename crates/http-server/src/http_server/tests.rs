@@ -1,5 +1,6 @@
-//! Tests of the limits of connections.
+//! Tests of the limits of connections, and of which connection is closed to make room for a new one.
 
+use super::OpenConnections;
 use crate::{host_header, listener::Listener};
 use axum::{Router, middleware::from_fn, routing::get};
 use rolegate_program::shutdown::Shutdown;
@@ -154,4 +155,56 @@ async fn a_response_from_outside_the_routes_has_a_content_length() {
         response.contains("\r\ncontent-length: 59\r\n"),
         "{response}"
     );
+}
+
+#[test]
+fn the_connection_that_has_been_idle_longest_is_closed_first() {
+    let mut connections = OpenConnections::default();
+    let all: Vec<_> = (0..200).map(|_| connections.open()).collect();
+    for used in [1, 0] {
+        connections.tick();
+        assert!(all[used].begin_request());
+        all[used].end_request();
+        all[used].begin_idle();
+    }
+    assert!(all[2].begin_request());
+    // Connections with equal ticks are closed in the order of their age.
+    for (closed, expected) in (3..200).chain([1, 0]).enumerate() {
+        assert!(connections.close_longest_idle(), "{closed} closed");
+        assert!(
+            !all[expected].begin_head(),
+            "{expected} is open, {closed} closed"
+        );
+    }
+    assert!(
+        !connections.close_longest_idle(),
+        "the last one serves a request"
+    );
+}
+
+#[test]
+fn a_candidate_that_serves_again_is_skipped() {
+    let mut connections = OpenConnections::default();
+    let all: Vec<_> = (0..3).map(|_| connections.open()).collect();
+    assert!(connections.close_longest_idle());
+    assert!(all[1].begin_request());
+    connections.tick();
+    all[1].end_request();
+    all[1].begin_idle();
+    assert!(connections.close_longest_idle());
+    assert!(all[1].begin_head() && !all[2].begin_head());
+}
+
+#[test]
+fn an_ended_connection_leaves_the_table() {
+    let mut connections = OpenConnections::default();
+    let held: Vec<_> = (0..50).map(|_| connections.open()).collect();
+    (0..10_000).for_each(|_| drop(connections.open()));
+    assert!(
+        connections.all.capacity() < 4 * held.len(),
+        "{}",
+        connections.all.capacity()
+    );
+    drop(held);
+    assert!(!connections.close_longest_idle());
 }
