@@ -110,6 +110,11 @@ impl Activity {
         self.state.load(Relaxed) == SERVING
     }
 
+    /// Returns `true` from the first byte of a request head to its end.
+    fn is_receiving(&self) -> bool {
+        self.state.load(Relaxed) == RECEIVING
+    }
+
     /// Returns `true` while a request is being served, and after that until the connection is idle or a byte of the
     /// next request arrives.
     pub(crate) fn has_request(&self) -> bool {
@@ -174,7 +179,8 @@ impl Activity {
 pub(crate) struct GuardedStream<S> {
     stream: Take<S>,
     activity: Arc<Activity>,
-    /// The deadline of a request head. `None` unless a head is arriving, or the first head is awaited.
+    /// The deadline of a request head. `None` unless a part of a head has arrived, or the first head is awaited. A head
+    /// that arrives with one read needs no deadline.
     head: Option<Pin<Box<Sleep>>>,
     /// The write that the client blocks. `None` if the client blocks no write, and again once it has accepted
     /// [`MIN_PROGRESS`].
@@ -261,15 +267,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for GuardedStream<S> {
             // hyper writes all bytes that it has before it waits for the next head, so a connection whose request was
             // served is idle now.
             this.activity.begin_idle();
+            if this.activity.is_receiving() && this.head.is_none() {
+                let mut timer = Box::pin(sleep(HEAD_TIMEOUT));
+                // The first poll makes the timer wake this task.
+                let _pending = timer.as_mut().poll(cx);
+                this.head = Some(timer);
+            }
             return Poll::Pending;
         };
         read?;
-        if !this.activity.is_serving() {
-            if buffer.filled().len() > before && !this.activity.begin_head() {
-                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
-            }
-            this.head
-                .get_or_insert_with(|| Box::pin(sleep(HEAD_TIMEOUT)));
+        if !this.activity.is_serving()
+            && buffer.filled().len() > before
+            && !this.activity.begin_head()
+        {
+            return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
         }
         Poll::Ready(Ok(()))
     }

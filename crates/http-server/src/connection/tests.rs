@@ -84,6 +84,20 @@ async fn an_incomplete_head_times_out() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn so_does_an_incomplete_head_of_a_later_request() {
+    let (mut client, mut server, activity) = connection();
+    assert!(activity.begin_request());
+    activity.end_request();
+    advance(HEAD_TIMEOUT * 2).await;
+    client.write_all(b"GET").await.expect("sent");
+    assert_eq!(server.read(&mut [0; 8]).await.expect("read"), 3);
+    let start = Instant::now();
+    let error = server.read(&mut [0; 8]).await.expect_err("incomplete");
+    assert_eq!(error.kind(), ErrorKind::TimedOut);
+    assert_eq!(start.elapsed(), HEAD_TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_running_request_and_an_idle_connection_have_no_head_deadline() {
     let (mut client, mut server, activity) = connection();
     client.write_all(b"GET").await.expect("sent");
