@@ -4,11 +4,17 @@ use crate::{refusals::Refusals, static_file::StaticFile};
 use axum::extract::FromRef;
 use rolegate_auth_client::AuthClient;
 use rolegate_sign_in::{settings::SignInSettings, sign_in::SignIn};
-use std::sync::Arc;
+use std::{ops::Deref, sync::Arc};
 
-/// The clients and settings that handlers share.
+/// The clients and settings that handlers share. Clones share one allocation, because axum clones the state of a router
+/// several times for each request.
 #[derive(Clone)]
 pub(crate) struct GatewayState {
+    shared: Arc<SharedState>,
+}
+
+/// The fields of [`GatewayState`].
+pub(crate) struct SharedState {
     /// The client of auth-service.
     pub(crate) auth: AuthClient,
     /// Limits refused password checks.
@@ -17,9 +23,9 @@ pub(crate) struct GatewayState {
     pub(crate) sign_in: Option<Arc<SignIn>>,
     /// The settings of signing in, two of which count even with `SIGN_IN=off`: password links are at the origin of
     /// `SIGN_IN_URL`, and authenticator applications show `SIGN_IN_TITLE` as the issuer.
-    pub(crate) sign_in_settings: Arc<SignInSettings>,
+    pub(crate) sign_in_settings: SignInSettings,
     /// The picture at the top of the pages.
-    pub(crate) logo: Arc<StaticFile>,
+    pub(crate) logo: StaticFile,
 }
 
 impl GatewayState {
@@ -29,13 +35,24 @@ impl GatewayState {
         sign_in_settings: SignInSettings,
         logo: StaticFile,
     ) -> Self {
-        Self {
+        let shared = SharedState {
             auth,
             refusals: Refusals::new(),
             sign_in: sign_in.map(Arc::new),
-            sign_in_settings: sign_in_settings.into(),
-            logo: logo.into(),
+            sign_in_settings,
+            logo,
+        };
+        Self {
+            shared: Arc::new(shared),
         }
+    }
+}
+
+impl Deref for GatewayState {
+    type Target = SharedState;
+
+    fn deref(&self) -> &SharedState {
+        &self.shared
     }
 }
 

@@ -50,10 +50,8 @@ fn gateway(arguments: &[&str]) -> (Router, Calls) {
 fn router(arguments: &[&str], auth: AuthClient) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
     let logo = logo::load(settings.sign_in_logo_file.as_deref()).expect("a picture");
-    let state = GatewayState {
-        logo: logo.into(),
-        ..GatewayState::for_tests(auth, sign_in(arguments))
-    };
+    let defaults = Settings::from_args(&[]).expect("defaults").sign_in;
+    let state = GatewayState::new(auth, sign_in(arguments), defaults, logo);
     let memory = MemoryBudgets::new(&settings);
     bearer::router(state, None, &settings, &memory)
 }
