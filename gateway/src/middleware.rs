@@ -4,10 +4,10 @@
 //!
 //! 1. `request_source` finds out which client and which request id the request has, and `metrics` starts its span and
 //!    its measurement.
-//! 2. `console_cookie` turns the session in the console's cookie into a token.
-//! 3. `host_header` refuses a request without a valid `Host`. For any other request, `drain_body` calls the handler,
-//!    and afterwards reads the part of the body that the handler did not read. A panic of the handler becomes a 500.
-//! 4. `denial_audit` records a denial in the audit log, and `refusal_log` counts and logs refusals and failures.
+//! 2. If the request has no `Authorization`, `console_cookie` turns the session in the console's cookie into a token.
+//! 3. `host_header` refuses a request without a valid `Host`. Any other request goes to the handler. If it has a body,
+//!    `drain_body` afterwards reads the part that the handler did not read. A panic of the handler becomes a 500.
+//! 4. `denial_audit` records a 403 in the audit log, and `refusal_log` counts and logs a 429 or a server error.
 //! 5. `insert_common_headers` adds the headers that every response has.
 //!
 //! `cors` is inside of this layer, so preflight requests are logged and counted like all others.
@@ -31,17 +31,17 @@ use console_cookie::ConsoleCookie;
 use drain_body::drain_unread;
 use futures_util::FutureExt as _;
 use http::{
-    HeaderMap, HeaderValue,
+    HeaderMap, HeaderValue, StatusCode,
     header::{AUTHORIZATION, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS},
 };
+use http_body::Body as _;
 use metrics::{RequestMetrics, finish_span, method_name, start_span};
-use request_source::{RequestSource, TrustedPeer, X_REQUEST_ID};
-use rolegate_auth_client::{CallContext, axum::ApiError};
+use request_source::{RequestSource, X_REQUEST_ID};
+use rolegate_auth_client::axum::ApiError;
 use rolegate_http_server::{host_header, memory_budget::MemoryBudget};
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_proto::http::HttpReason;
-use rolegate_sign_in::origin::is_https_request;
-use rolegate_telemetry::request_context::RequestContext;
+use rolegate_sign_in::{headers::X_FORWARDED_PROTO, origin::is_https_request};
 use std::{panic::AssertUnwindSafe, sync::Arc};
 use tracing::Instrument as _;
 
@@ -110,52 +110,39 @@ async fn handle(
     let metrics = RequestMetrics::start(state.variant, method_name, route.clone());
     let source = RequestSource::from_request(&request, &state.trusted_proxies);
     let span = start_span(&request, method_name, route.as_ref(), &source);
-    let context = insert_context(&mut request, &source);
+    let context = source.insert_into(request.extensions_mut());
     let request_id = context.request_id.clone();
-    if state.console_cookie == ConsoleCookie::Accepted {
-        console_cookie::use_as_token(request.headers_mut());
+    let headers = request.headers_mut();
+    if state.console_cookie == ConsoleCookie::Accepted && !headers.contains_key(AUTHORIZATION) {
+        console_cookie::use_as_token(headers);
     }
-    let authorization = request.headers().get(AUTHORIZATION).cloned();
+    let authorization = headers.get(AUTHORIZATION).cloned();
     // Responses to proxies have no `Strict-Transport-Security`, because the host belongs to an application. The
     // application sends the header itself if it wants it.
-    let is_https = state.variant != "forward-auth" && is_https_request(request.headers());
+    let is_https = state.variant != "forward-auth"
+        && headers.contains_key(X_FORWARDED_PROTO)
+        && is_https_request(headers);
     let respond = async {
+        let call_handler = |request| catch_panic(next.run(request));
         let response = match host_header::refusal(&request) {
             Some(refusal) => refusal,
-            None => {
-                drain_unread(request, &state.memory, |request| {
-                    catch_panic(next.run(request))
-                })
-                .await
-            }
+            None if request.body().is_end_stream() => call_handler(request).await,
+            None => drain_unread(request, &state.memory, call_handler).await,
         };
-        denial_audit::record(method_name, route.as_ref(), authorization, &response);
-        refusal_log::record(&method, route.as_ref(), &response);
-        finish_span(&response);
+        let status = response.status();
+        if status == StatusCode::FORBIDDEN {
+            denial_audit::record(method_name, route.as_ref(), authorization, &response);
+        }
+        if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
+            refusal_log::record(&method, route.as_ref(), &response);
+        }
         response
     };
-    let mut response = context.scope(respond.instrument(span)).await;
+    let mut response = context.scope(respond.instrument(span.clone())).await;
+    finish_span(&span, response.status());
     metrics.finish(response.status());
     insert_common_headers(response.headers_mut(), request_id, is_https);
     response
-}
-
-/// Puts the source of the request into its extensions, for the handler, and returns it as the context of log lines.
-fn insert_context(request: &mut Request, source: &RequestSource) -> RequestContext {
-    // The conversion cannot fail, because every character of a request id is valid in a header.
-    let request_id =
-        HeaderValue::from_str(source.request_id.as_str()).unwrap_or(HeaderValue::from_static("-"));
-    if source.is_trusted {
-        request.extensions_mut().insert(TrustedPeer);
-    }
-    request.extensions_mut().insert(CallContext {
-        client_address: source.client_address,
-        request_id: Some(source.request_id),
-    });
-    RequestContext {
-        request_id,
-        client_address: source.client_address,
-    }
 }
 
 fn insert_common_headers(headers: &mut HeaderMap, request_id: HeaderValue, is_https: bool) {

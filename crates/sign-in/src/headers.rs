@@ -3,7 +3,8 @@
 use http::{HeaderMap, HeaderName};
 use rolegate_proto::metadata::only_value;
 
-const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+/// The header in which proxies say with which scheme the client reached them.
+pub const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
 /// Returns the value of a header that occurs exactly once. Returns `None` if it is missing, repeated or not ASCII,
 /// because a repeated header means different things to different programs.

@@ -15,12 +15,9 @@ pub(crate) enum ConsoleCookie {
     Ignored,
 }
 
-/// Puts the session in the console's cookie into `Authorization`, if a script of the same origin made the request and
-/// sent no credentials itself.
+/// Puts the session in the console's cookie into `Authorization`, if a script of the same origin made the request. The
+/// caller makes sure that the script sent no credentials itself.
 pub(super) fn use_as_token(headers: &mut HeaderMap) {
-    if headers.contains_key(AUTHORIZATION) {
-        return;
-    }
     let is_by_script = is_declared_same_origin(headers) && !asks_for_document(headers);
     if !is_by_script {
         return;

@@ -3,7 +3,7 @@
 
 use crate::extract::credentials::unverified_claims;
 use axum::{extract::MatchedPath, response::Response};
-use http::{HeaderValue, StatusCode};
+use http::HeaderValue;
 use rolegate_auth_client::{
     CallError, Reason, User,
     axum::{BearerToken, RequiredRoles},
@@ -50,7 +50,7 @@ struct Actor {
     username: String,
 }
 
-/// Writes an audit line if the response is a denial that was not recorded recently. It must be called within the
+/// Writes an audit line about a 403 if it is a denial that was not recorded recently. It must be called within the
 /// request's context, from which the line takes the client address.
 pub(crate) fn record(
     method: &'static str,
@@ -58,9 +58,6 @@ pub(crate) fn record(
     authorization: Option<HeaderValue>,
     response: &Response,
 ) {
-    if response.status() != StatusCode::FORBIDDEN {
-        return;
-    }
     // Every error of Rolegate has this header, so a response without it is no denial of Rolegate.
     let Some(reason) = response
         .headers()

@@ -42,9 +42,6 @@ pub(crate) async fn drain_unread<F: Future<Output = Response>>(
     memory: &MemoryBudget,
     handler: impl FnOnce(Request) -> F,
 ) -> Response {
-    if request.body().is_end_stream() {
-        return handler(request).await;
-    }
     let expects_continue = request.headers().contains_key(EXPECT);
     let (on_drop, mut dropped) = oneshot::channel();
     let memory = BodyMemory::new(memory);

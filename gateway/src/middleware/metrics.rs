@@ -2,10 +2,7 @@
 //! only the methods that HTTP defines.
 
 use super::request_source::{IGNORED_ADDRESSES, RequestSource};
-use axum::{
-    extract::{MatchedPath, Request},
-    response::Response,
-};
+use axum::extract::{MatchedPath, Request};
 use http::{Method, StatusCode};
 use rolegate_auth_client::DECISIONS;
 use rolegate_posts_client::READS;
@@ -130,16 +127,15 @@ pub(super) fn start_span(
         client.address = source.client_address.map(tracing::field::display),
         rolegate.request_id = source.request_id.as_str(),
     );
-    if source.is_trusted {
+    if source.is_trusted && !span.is_disabled() {
         traces::set_remote_parent(&span, request.headers());
     }
     span
 }
 
-pub(super) fn finish_span(response: &Response) {
-    let span = Span::current();
-    span.record("http.response.status_code", response.status().as_u16());
-    if response.status().is_server_error() {
+pub(super) fn finish_span(span: &Span, status: StatusCode) {
+    span.record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
         span.record("otel.status_code", "ERROR");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::refusals::{REFUSALS, is_refusal};
 use axum::{extract::MatchedPath, response::Response};
-use http::{Method, StatusCode};
+use http::Method;
 use rolegate_auth_client::{CallError, Reason};
 use rolegate_telemetry::{
     event_log::EventLog,
@@ -32,22 +32,17 @@ pub(crate) fn register() {
     }
 }
 
-/// Counts and logs the response if it is a refusal or a server error. The log has the route template, never the URL,
-/// which may hold secrets.
+/// Counts and logs a 429 or a server error. The log has the route template, never the URL, which may hold secrets.
 pub(super) fn record(method: &Method, route: Option<&MatchedPath>, response: &Response) {
-    let status = response.status();
-    if status != StatusCode::TOO_MANY_REQUESTS && !status.is_server_error() {
-        return;
-    }
     let cause = response.extensions().get::<CallError>();
     let reason = cause.and_then(CallError::reason).map_or("", Reason::as_str);
     if cause.is_some_and(is_refusal) {
         let route = route.map_or("unmatched", MatchedPath::as_str);
         REFUSED.with_label_values(&[route, reason]).inc();
         PENDING.count(format!("{route} {reason}"));
-    } else if status.is_server_error() {
+    } else if response.status().is_server_error() {
         let route = route.map_or("", MatchedPath::as_str);
-        let status = status.as_u16();
+        let status = response.status().as_u16();
         let cause = cause.map(tracing::field::display);
         if FAILED.is_first(format!("{route} {status} {reason}").trim_end().to_owned()) {
             tracing::warn!(%method, route, status, cause, "request failed");

@@ -2,11 +2,12 @@
 //! context.
 
 use axum::extract::{ConnectInfo, Request};
-use http::{HeaderMap, HeaderName};
-use rolegate_auth_client::RequestId;
+use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
+use rolegate_auth_client::{CallContext, RequestId};
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::cidr_set::CidrSet;
 use rolegate_sign_in::headers::single_value;
+use rolegate_telemetry::request_context::RequestContext;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The header of the request id. It is accepted from trusted proxies and sent with every response.
@@ -35,19 +36,44 @@ impl RequestSource {
             .get::<ConnectInfo<SocketAddr>>()
             .map(|info| info.0.ip());
         let headers = request.headers();
-        let is_trusted = peer.is_some_and(|peer| trusted.contains(peer));
-        if !is_trusted && headers.contains_key(X_FORWARDED_FOR) {
-            IGNORED_ADDRESSES.ignore(peer);
+        match peer {
+            Some(peer) if trusted.contains(peer) => {
+                // A repeated or malformed request id counts as missing.
+                let sent_id = single_value(headers, X_REQUEST_ID).and_then(|id| id.parse().ok());
+                Self {
+                    is_trusted: true,
+                    client_address: Some(client_ip(peer, headers, trusted)),
+                    request_id: sent_id.unwrap_or_else(RequestId::new_random),
+                }
+            }
+            _ => {
+                if headers.contains_key(X_FORWARDED_FOR) {
+                    IGNORED_ADDRESSES.ignore(peer);
+                }
+                Self {
+                    is_trusted: false,
+                    client_address: peer.map(|peer| peer.to_canonical()),
+                    request_id: RequestId::new_random(),
+                }
+            }
         }
-        // A repeated or malformed request id counts as missing.
-        let request_id = match single_value(headers, X_REQUEST_ID) {
-            Some(id) if is_trusted => id.parse().ok(),
-            _ => None,
-        };
-        Self {
-            is_trusted,
-            client_address: peer.map(|peer| client_ip(peer, headers, trusted)),
-            request_id: request_id.unwrap_or_else(RequestId::new_random),
+    }
+
+    /// Puts the source into the extensions of the request, for its handler, and returns it as the context of log lines.
+    pub(super) fn insert_into(self, extensions: &mut Extensions) -> RequestContext {
+        if self.is_trusted {
+            extensions.insert(TrustedPeer);
+        }
+        extensions.insert(CallContext {
+            client_address: self.client_address,
+            request_id: Some(self.request_id),
+        });
+        // The conversion cannot fail, because every character of a request id is valid in a header.
+        let request_id = HeaderValue::from_str(self.request_id.as_str())
+            .unwrap_or(HeaderValue::from_static("-"));
+        RequestContext {
+            request_id,
+            client_address: self.client_address,
         }
     }
 }
