@@ -19,7 +19,7 @@ use rolegate_program::{
     reload_signal::ReloadSignal,
     shutdown::Shutdown,
 };
-use rolegate_proto::posts_v1::post_service_server::SERVICE_NAME;
+use rolegate_proto::posts_v1::SERVICE_NAME;
 use rolegate_sql_store::{DatabaseUrl, Store as _, check_database};
 
 /// The commands of posts-service besides `serve`.

@@ -1,9 +1,9 @@
 //! Defines the gRPC contracts of Rolegate and the formats that its programs share.
 //!
 //! The three `.proto` files document every call and field. `tests/proto-generator` makes Rust code of them
-//! in `generated/`, and [`auth_v1`], [`posts_v1`] and [`envoy_auth_v3`] are that code. The other modules
-//! are written by hand. They hold what a service, its clients and the gateway must agree on, so this crate
-//! has no network code of its own and knows no settings.
+//! in `generated/`, and [`auth_v1`], [`posts_v1`] and [`envoy_auth_v3`] are that code: messages, clients, and
+//! which message requests which method. The other modules are written by hand. They hold what a service, its
+//! clients and the gateway must agree on, so this crate has no network code of its own and knows no settings.
 //!
 //! - `reason` has [`Reason`]: the stable reason of each gRPC error, with its status codes. [`http`] turns
 //!   errors into HTTP responses.
@@ -11,6 +11,7 @@
 //! - [`authorization`] parses the header `Authorization`, and [`identity_headers`] writes and reads the
 //!   headers by which a proxy tells an application who the user is.
 //! - [`metadata`] names the entries of request metadata and has [`RequestId`], the value of one of them.
+//! - [`methods`] has the traits of messages that request a method, from which servers are built.
 //! - [`limits`] has the sizes of pages, batches, tokens and posts.
 //! - `text` finds the characters that names and titles must not contain; [`time`] checks times in messages
 //!   and in JSON.
@@ -22,6 +23,7 @@ pub mod http;
 pub mod identity_headers;
 pub mod limits;
 pub mod metadata;
+pub mod methods;
 mod reason;
 mod role;
 mod text;
@@ -34,5 +36,4 @@ pub use reason::{ERROR_DOMAIN, Reason};
 pub use role::{Role, UnknownRole};
 pub use text::{decimal_digit, has_blank, has_invisible, is_emoji, is_invisible, shows_nothing};
 
-/// The full name of `AuthService` in `grpc.health.v1` and in reflection.
-pub use auth_v1::auth_service_server::SERVICE_NAME;
+pub use auth_v1::SERVICE_NAME;

@@ -12,7 +12,7 @@ use rolegate_program::{
     notice::Notice,
     settings::{ListenAddress, SettingError},
 };
-use rolegate_proto::{SERVICE_NAME, posts_v1::post_service_server};
+use rolegate_proto::{SERVICE_NAME, posts_v1};
 use std::net::SocketAddr;
 
 /// The certificates of the listeners. A listener with `None` serves plain text.
@@ -110,7 +110,7 @@ impl Listeners {
         self.gateway
             .announce(Notice::new(headline))
             .listener("grpc", url(&self.auth), SERVICE_NAME)
-            .listener("posts", url(&self.posts), post_service_server::SERVICE_NAME)
+            .listener("posts", url(&self.posts), posts_v1::SERVICE_NAME)
             .http("ops", Some(ops), "/livez /readyz /metrics")
             .remark(if settings.posts {
                 "Posts: on, in this process"

@@ -20,7 +20,7 @@ use crate::{
 use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, InvalidAddress, ServiceInfo,
 };
-use rolegate_proto::{Role, auth_v1::auth_service_server::SERVICE_NAME};
+use rolegate_proto::{Role, SERVICE_NAME};
 use secrecy::SecretString;
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
 

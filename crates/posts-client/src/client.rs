@@ -10,8 +10,8 @@ use rolegate_proto::{
     limits::{MAX_POST_BATCH, MAX_POST_BYTES},
     posts_v1::{
         BatchGetPostsRequest, CreatePostRequest, DeletePostRequest, GetPostRequest,
-        ListPostsRequest, ListPostsResponse, Post, UpdatePostRequest,
-        post_service_client::PostServiceClient, post_service_server::SERVICE_NAME,
+        ListPostsRequest, ListPostsResponse, Post, SERVICE_NAME, UpdatePostRequest,
+        post_service_client::PostServiceClient,
     },
 };
 #[cfg(feature = "metrics")]

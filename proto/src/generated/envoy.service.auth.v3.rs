@@ -469,3 +469,9 @@ pub mod authorization_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
+/// The full name of `Authorization` in paths, in `grpc.health.v1` and in reflection.
+pub const SERVICE_NAME: &str = "envoy.service.auth.v3.Authorization";
+impl crate::methods::UnaryRequest for CheckRequest {
+    const PATH: &'static str = "/envoy.service.auth.v3.Authorization/Check";
+    type Response = CheckResponse;
+}

@@ -4452,3 +4452,145 @@ pub mod auth_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
+/// The full name of `AuthService` in paths, in `grpc.health.v1` and in reflection.
+pub const SERVICE_NAME: &str = "rolegate.auth.v1.AuthService";
+impl crate::methods::UnaryRequest for RegisterRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/Register";
+    type Response = RegisterResponse;
+}
+impl crate::methods::UnaryRequest for LoginRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/Login";
+    type Response = LoginResponse;
+}
+impl crate::methods::UnaryRequest for CreateSessionRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/CreateSession";
+    type Response = CreateSessionResponse;
+}
+impl crate::methods::UnaryRequest for VerifyCredentialsRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/VerifyCredentials";
+    type Response = VerifyCredentialsResponse;
+}
+impl crate::methods::UnaryRequest for BatchVerifyCredentialsRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/BatchVerifyCredentials";
+    type Response = BatchVerifyCredentialsResponse;
+}
+impl crate::methods::UnaryRequest for AuthorizeRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/Authorize";
+    type Response = AuthorizeResponse;
+}
+impl crate::methods::UnaryRequest for BatchAuthorizeRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/BatchAuthorize";
+    type Response = BatchAuthorizeResponse;
+}
+impl crate::methods::UnaryRequest for CreateUserRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/CreateUser";
+    type Response = CreateUserResponse;
+}
+impl crate::methods::UnaryRequest for SetUserDisabledRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/SetUserDisabled";
+    type Response = SetUserDisabledResponse;
+}
+impl crate::methods::UnaryRequest for UpdateUserRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/UpdateUser";
+    type Response = UpdateUserResponse;
+}
+impl crate::methods::UnaryRequest for SetUserRoleRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/SetUserRole";
+    type Response = SetUserRoleResponse;
+}
+impl crate::methods::UnaryRequest for ListUsersRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListUsers";
+    type Response = ListUsersResponse;
+}
+impl crate::methods::UnaryRequest for GetUserRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/GetUser";
+    type Response = GetUserResponse;
+}
+impl crate::methods::UnaryRequest for DeleteUserRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/DeleteUser";
+    type Response = DeleteUserResponse;
+}
+impl crate::methods::UnaryRequest for SetPasswordRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/SetPassword";
+    type Response = SetPasswordResponse;
+}
+impl crate::methods::UnaryRequest for CreatePasswordLinkRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/CreatePasswordLink";
+    type Response = CreatePasswordLinkResponse;
+}
+impl crate::methods::UnaryRequest for RedeemPasswordLinkRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/RedeemPasswordLink";
+    type Response = RedeemPasswordLinkResponse;
+}
+impl crate::methods::UnaryRequest for GetPasswordLinkRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/GetPasswordLink";
+    type Response = GetPasswordLinkResponse;
+}
+impl crate::methods::UnaryRequest for GetPasswordPolicyRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/GetPasswordPolicy";
+    type Response = GetPasswordPolicyResponse;
+}
+impl crate::methods::UnaryRequest for EnrolSecondFactorRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/EnrolSecondFactor";
+    type Response = EnrolSecondFactorResponse;
+}
+impl crate::methods::UnaryRequest for EnableSecondFactorRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/EnableSecondFactor";
+    type Response = EnableSecondFactorResponse;
+}
+impl crate::methods::UnaryRequest for DisableSecondFactorRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/DisableSecondFactor";
+    type Response = DisableSecondFactorResponse;
+}
+impl crate::methods::UnaryRequest for GetSecondFactorRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/GetSecondFactor";
+    type Response = GetSecondFactorResponse;
+}
+impl crate::methods::UnaryRequest for ChangePasswordRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ChangePassword";
+    type Response = ChangePasswordResponse;
+}
+impl crate::methods::UnaryRequest for RevokeTokensRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/RevokeTokens";
+    type Response = RevokeTokensResponse;
+}
+impl crate::methods::UnaryRequest for CreateApiKeyRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/CreateApiKey";
+    type Response = CreateApiKeyResponse;
+}
+impl crate::methods::UnaryRequest for ListApiKeysRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListApiKeys";
+    type Response = ListApiKeysResponse;
+}
+impl crate::methods::UnaryRequest for DeleteApiKeysRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/DeleteApiKeys";
+    type Response = DeleteApiKeysResponse;
+}
+impl crate::methods::UnaryRequest for ListSessionsRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListSessions";
+    type Response = ListSessionsResponse;
+}
+impl crate::methods::UnaryRequest for DeleteSessionsRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/DeleteSessions";
+    type Response = DeleteSessionsResponse;
+}
+impl crate::methods::UnaryRequest for GetCurrentUserRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/GetCurrentUser";
+    type Response = GetCurrentUserResponse;
+}
+impl crate::methods::UnaryRequest for ListRolesRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListRoles";
+    type Response = ListRolesResponse;
+}
+impl crate::methods::UnaryRequest for BatchGetUsersRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/BatchGetUsers";
+    type Response = BatchGetUsersResponse;
+}
+impl crate::methods::UnaryRequest for ListAuditRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListAudit";
+    type Response = ListAuditResponse;
+}
+impl crate::methods::StreamRequest for WatchUsersRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/WatchUsers";
+    type Response = WatchUsersResponse;
+}

@@ -851,3 +851,29 @@ pub mod post_service_server {
         const NAME: &'static str = SERVICE_NAME;
     }
 }
+/// The full name of `PostService` in paths, in `grpc.health.v1` and in reflection.
+pub const SERVICE_NAME: &str = "rolegate.posts.v1.PostService";
+impl crate::methods::UnaryRequest for CreatePostRequest {
+    const PATH: &'static str = "/rolegate.posts.v1.PostService/CreatePost";
+    type Response = CreatePostResponse;
+}
+impl crate::methods::UnaryRequest for GetPostRequest {
+    const PATH: &'static str = "/rolegate.posts.v1.PostService/GetPost";
+    type Response = GetPostResponse;
+}
+impl crate::methods::UnaryRequest for BatchGetPostsRequest {
+    const PATH: &'static str = "/rolegate.posts.v1.PostService/BatchGetPosts";
+    type Response = BatchGetPostsResponse;
+}
+impl crate::methods::UnaryRequest for ListPostsRequest {
+    const PATH: &'static str = "/rolegate.posts.v1.PostService/ListPosts";
+    type Response = ListPostsResponse;
+}
+impl crate::methods::UnaryRequest for UpdatePostRequest {
+    const PATH: &'static str = "/rolegate.posts.v1.PostService/UpdatePost";
+    type Response = UpdatePostResponse;
+}
+impl crate::methods::UnaryRequest for DeletePostRequest {
+    const PATH: &'static str = "/rolegate.posts.v1.PostService/DeletePost";
+    type Response = DeletePostResponse;
+}

@@ -1,0 +1,24 @@
+//! Says which message requests which method of a contract.
+//!
+//! Every method has a request message of its own, so a server that registers a handler for a message cannot register
+//! it under another method, or answer with the message of another one.
+
+use prost::Message;
+
+/// A message that requests a method with one response.
+pub trait UnaryRequest: Message + Default + 'static {
+    /// The path of the method in HTTP/2, such as `/rolegate.auth.v1.AuthService/Login`.
+    const PATH: &'static str;
+
+    /// The message that answers.
+    type Response: Message + Default + 'static;
+}
+
+/// A message that requests a method with a stream of responses.
+pub trait StreamRequest: Message + Default + 'static {
+    /// The path of the method in HTTP/2, such as `/rolegate.auth.v1.AuthService/WatchUsers`.
+    const PATH: &'static str;
+
+    /// The messages of the stream.
+    type Response: Message + Default + 'static;
+}
