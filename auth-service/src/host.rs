@@ -15,27 +15,14 @@ use crate::{
     store::{self, UserStore},
     tokens::{self, AccessTokens, KeySource},
 };
-use rolegate_grpc_server::{
-    GrpcServer,
-    message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
-};
+use rolegate_grpc_server::GrpcServer;
 use rolegate_program::{cidr_set::CidrSet, failure::Failure, settings::SettingError};
-use rolegate_proto::{
-    AUTH_DESCRIPTORS, SERVICE_NAME, auth_v1::auth_service_server::AuthServiceServer,
-    envoy_auth_v3::authorization_server::AuthorizationServer,
-};
+use rolegate_proto::{AUTH_DESCRIPTORS, SERVICE_NAME};
 use rolegate_sign_in::sign_in::SignIn;
 use rolegate_sql_store::{Backoff, DatabaseUrl};
 use rolegate_telemetry::logs::error_chain;
 use std::{path::PathBuf, pin::Pin, sync::Arc, thread};
 use tokio::task::spawn_blocking;
-use tonic::service::Routes;
-
-/// The methods whose messages may be long, because each message carries many requests.
-const BATCH_METHODS: [&str; 2] = [
-    "/rolegate.auth.v1.AuthService/BatchAuthorize",
-    "/rolegate.auth.v1.AuthService/BatchVerifyCredentials",
-];
 
 /// Everything that the service needs to start; the settings are already parsed and checked.
 pub struct Config {
@@ -121,13 +108,18 @@ impl AuthService {
         services
             .record
             .start_maintenance(config.audit_retention_days);
-        let trusted = config.trusted_gateways;
         let end_of_watches = services.record.end_of_watches();
         let recorder = services.recorder.clone();
-        let calls = AuthGrpc::new(services, trusted.clone(), config.sign_in, config.watchers);
-        let routes = routes(&calls);
-        let mut server =
-            GrpcServer::new(routes, SERVICE_NAME, AUTH_DESCRIPTORS, trusted, store).await;
+        let calls = AuthGrpc::new(services, config.sign_in, config.watchers);
+        let methods = AuthGrpc::methods().bind(calls);
+        let mut server = GrpcServer::new(
+            methods,
+            SERVICE_NAME,
+            AUTH_DESCRIPTORS,
+            config.trusted_gateways,
+            store,
+        )
+        .await;
         server.end_of_streams = end_of_watches;
         server.before_close = Box::new(move || recorder.record_refusal_count());
         Ok(Self {
@@ -174,18 +166,6 @@ fn register_metrics(hasher: &Hasher, store: &Arc<UserStore>) {
     let engine = hasher.clone();
     metrics::register(move || engine.stats());
     rolegate_sql_store::register_metrics(store::NAME, store);
-}
-
-/// Returns the gRPC services of this server, each with the maximum size of a message.
-fn routes(calls: &AuthGrpc) -> Routes {
-    let auth_service =
-        |limit| AuthServiceServer::new(calls.clone()).max_decoding_message_size(limit);
-    // The messages of Envoy may be long, because each contains all headers of a request, and some
-    // of them several times.
-    let ext_authz =
-        AuthorizationServer::new(calls.clone()).max_decoding_message_size(MAX_LONG_MESSAGE);
-    let short = Routes::new(auth_service(MAX_MESSAGE));
-    with_methods(short, &auth_service(MAX_LONG_MESSAGE), &BATCH_METHODS).add_service(ext_authz)
 }
 
 /// Refuses to start if a user or an API key has a role that the settings do not contain. If the

@@ -7,34 +7,21 @@ use crate::{
     store,
 };
 use rolegate_auth_client::{AuthClient, DECISIONS, USERNAMES};
-use rolegate_grpc_server::{
-    GrpcServer,
-    message_limits::{MAX_LONG_MESSAGE, MAX_MESSAGE, with_methods},
-};
+use rolegate_grpc_server::GrpcServer;
 use rolegate_http_server::memory_budget::MemoryBudget;
 use rolegate_program::{
     cidr_set::CidrSet, failure::Failure, secret::SecretSource, shutdown::Shutdown,
 };
-use rolegate_proto::{
-    POSTS_DESCRIPTORS,
-    posts_v1::post_service_server::{PostServiceServer, SERVICE_NAME},
-};
+use rolegate_proto::{POSTS_DESCRIPTORS, posts_v1::SERVICE_NAME};
 use rolegate_sql_store::DatabaseUrl;
 use std::{
     pin::Pin,
     sync::{Arc, LazyLock},
     time::Duration,
 };
-use tonic::service::Routes;
 
 /// The maximum time for which a response waits for free memory. It is shorter than the deadline of its caller.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// The methods whose requests contain a post and may therefore be longer than other requests.
-const METHODS_WITH_POSTS: [&str; 2] = [
-    "/rolegate.posts.v1.PostService/CreatePost",
-    "/rolegate.posts.v1.PostService/UpdatePost",
-];
 
 /// The options of the service, which a program sets.
 #[derive(Debug)]
@@ -78,15 +65,7 @@ pub fn open<'a>(
         // The name differs from that of the gateway's budget, because rolegate has both budgets in one process.
         let response_memory = options.response_memory_mib * 1024 * 1024;
         let memory = MemoryBudget::new("posts", response_memory, WAIT_TIMEOUT);
-        let grpc = |max_message| {
-            let calls = PostsGrpc::new(posts.clone(), memory.clone());
-            PostServiceServer::new(calls).max_decoding_message_size(max_message)
-        };
-        let routes = with_methods(
-            Routes::new(grpc(MAX_MESSAGE)),
-            &grpc(MAX_LONG_MESSAGE),
-            &METHODS_WITH_POSTS,
-        );
+        let methods = PostsGrpc::methods().bind(PostsGrpc { posts, memory });
         // The watcher runs beside the service, and readiness does not depend on it. When the watcher is dropped, its
         // unfinished write is rolled back.
         tokio::spawn(async move {
@@ -96,7 +75,7 @@ pub fn open<'a>(
             }
         });
         Ok(GrpcServer::new(
-            routes,
+            methods,
             SERVICE_NAME,
             POSTS_DESCRIPTORS,
             options.trusted_gateways,

@@ -1,55 +1,49 @@
 //! Serves the address where tests move the clock, cause failures and revoke tokens, with `POST /` and a [`Control`] in
 //! JSON.
 
-use axum::{
-    Json, Router,
-    body::{Body, Bytes},
-    extract::{Request, State},
-    middleware::{Next, from_fn_with_state},
-    response::Response,
-    routing::post,
-};
-use http::{HeaderMap, StatusCode, header};
+use axum::{Json, Router, body::Bytes, extract::State, routing::post};
+use http::{HeaderMap, Request, Response, StatusCode, header};
 use parking_lot::Mutex;
 use rolegate_auth_client::{
     ActingClient, AuthClient, CallContext, CallError, auth_v1::RevokeTokensRequest,
     testing::Control,
 };
+use rolegate_grpc_server::{GrpcServer, Next};
 use rolegate_program::failure::Failure;
 use rolegate_sql_store::advance_clock;
 use secrecy::SecretString;
 use serde_json::{Value, json};
 use std::{collections::HashMap, sync::Arc, time::Duration};
-use tonic::{Status, service::Routes};
+use tonic::{Status, body::Body};
 
 /// The message of the gRPC status that calls get during an outage.
 pub(crate) const OUTAGE: &str = "rolegate-test-outage";
 
-/// The last [`Control`] that began or ended a failure, which the layer of [`inject_failures`] applies to calls.
+/// The last [`Control`] that began or ended a failure, which [`inject_failures`] applies to calls.
 pub(crate) type Failures = Arc<Mutex<Option<Control>>>;
 
-/// Adds a layer that lets calls fail. Health calls never fail, so that clients notice at once when a failure has ended.
-pub(crate) fn inject_failures(failures: &Failures, calls: Routes) -> Routes {
-    calls
-        .into_axum_router()
-        .layer(from_fn_with_state(failures.clone(), fail_call))
-        .into()
+/// Lets calls of `server` fail. Health calls never fail, so that clients notice at once when a failure has ended.
+pub(crate) fn inject_failures(failures: &Failures, server: &mut GrpcServer) {
+    let failures = failures.clone();
+    server.wrap_methods(move |call, next| {
+        let failure = failures.lock().clone();
+        Box::pin(fail_call(failure, call, next))
+    });
 }
 
-async fn fail_call(State(failures): State<Failures>, call: Request, next: Next) -> Response {
-    let failure = failures.lock().clone();
+async fn fail_call(failure: Option<Control>, call: Request<Body>, next: Next) -> Response<Body> {
     if call.uri().path().starts_with("/grpc.") {
-        return next.run(call).await;
+        return next(call).await;
     }
     match failure {
         // Like a lost connection, this status is neither a permission nor a denial.
-        Some(Control::Outage {}) => return Status::unavailable(OUTAGE).into_http::<Body>(),
+        Some(Control::Outage {}) => return Status::unavailable(OUTAGE).into_http(),
         Some(Control::Slow { milliseconds }) => {
             tokio::time::sleep(Duration::from_millis(milliseconds.into())).await;
         }
         _ => {}
     }
-    next.run(call).await
+    next(call).await
 }
 
 /// The parts of the server that a [`Control`] changes.

@@ -80,7 +80,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
     let service_settings = settings.service;
     let failures = Failures::default();
     let mut service = open_service(&service_settings).await?;
-    service.server.routes = inject_failures(&failures, service.server.routes);
+    inject_failures(&failures, &mut service.server);
 
     let free_port = SocketAddr::from(([127, 0, 0, 1], 0));
     let grpc = rolegate_grpc_server::bind("AUTH_LISTEN_ADDR", free_port)

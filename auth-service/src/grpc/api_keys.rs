@@ -1,18 +1,28 @@
 //! The calls that create, list and delete API keys.
 
-use super::{AuthGrpc, RpcResult, call_origin::Call, message::optional_role};
+use super::{AuthGrpc, RpcResult, message::optional_role};
 use crate::{
     accounts::{AccountError, ApiKeyRequest},
     change::TokenSelection,
     tokens::TokenKind,
 };
+use rolegate_grpc_server::{Call, Methods};
 use rolegate_proto::auth_v1::{self as wire, delete_api_keys_request::Keys};
 use secrecy::ExposeSecret as _;
+use std::sync::Arc;
 
 impl AuthGrpc {
-    pub(super) async fn create_api_key(
-        &self,
-        call: &Call,
+    /// Adds the methods of this file.
+    pub(super) fn add_api_key_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods
+            .unary(Self::create_api_key)
+            .unary(Self::list_api_keys)
+            .unary(Self::delete_api_keys)
+    }
+
+    async fn create_api_key(
+        self: Arc<Self>,
+        call: Call,
         message: wire::CreateApiKeyRequest,
     ) -> RpcResult<wire::CreateApiKeyResponse> {
         let new = ApiKeyRequest {
@@ -32,9 +42,9 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn list_api_keys(
-        &self,
-        call: &Call,
+    async fn list_api_keys(
+        self: Arc<Self>,
+        call: Call,
         message: wire::ListApiKeysRequest,
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let keys = self
@@ -46,9 +56,9 @@ impl AuthGrpc {
         Ok(wire::ListApiKeysResponse { api_keys })
     }
 
-    pub(super) async fn delete_api_keys(
-        &self,
-        call: &Call,
+    async fn delete_api_keys(
+        self: Arc<Self>,
+        call: Call,
         message: wire::DeleteApiKeysRequest,
     ) -> RpcResult<wire::DeleteApiKeysResponse> {
         let keys = match message.keys {

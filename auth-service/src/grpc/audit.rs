@@ -1,15 +1,13 @@
 //! The calls that read the record, and the call that follows the changes of users.
 
-use super::{
-    AuthGrpc, RpcResult, call_origin::Call, message::timestamp, user_changes::UserChanges,
-};
+use super::{AuthGrpc, RpcResult, message::timestamp, user_changes::UserChanges};
 use crate::{
     accounts::{AccountError, AuditRequest, WatchStart, Watcher},
     audit::AuditRow,
 };
-use rolegate_grpc_server::{actor, named_caller};
+use rolegate_grpc_server::{Call, Methods};
 use rolegate_proto::auth_v1 as wire;
-use tonic::Request;
+use std::sync::Arc;
 
 impl From<AuditRow> for wire::AuditEntry {
     fn from(row: AuditRow) -> Self {
@@ -32,23 +30,28 @@ impl From<AuditRow> for wire::AuditEntry {
 }
 
 impl AuthGrpc {
+    /// Adds the methods of this file.
+    pub(super) fn add_record_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods.unary(Self::list_audit).stream(Self::watch_users)
+    }
+
     /// Returns the caller who wants to follow the changes of users: the bearer of the token in the call or,
     /// without a token, the service that the client certificate names. The token counts first, so that a
     /// service can use fewer permissions than its certificate gives it. A caller with neither has an empty
     /// token, which `accounts` refuses.
-    fn watcher<M>(&self, request: &Request<M>) -> Watcher {
-        let token = actor::optional_token(request.metadata());
+    fn watcher(&self, call: &Call) -> Watcher {
+        let token = call.optional_credential();
         if token.is_none()
-            && let Some(service) = named_caller(request.extensions(), &self.watchers)
+            && let Some(service) = call.caller_name(&self.watchers)
         {
             return Watcher::Service(service);
         }
         Watcher::Bearer(token.unwrap_or_default().to_owned().into())
     }
 
-    pub(super) async fn list_audit(
-        &self,
-        call: &Call,
+    async fn list_audit(
+        self: Arc<Self>,
+        call: Call,
         message: wire::ListAuditRequest,
     ) -> RpcResult<wire::ListAuditResponse> {
         let request = AuditRequest {
@@ -71,12 +74,12 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn watch_users(
-        &self,
-        request: Request<wire::WatchUsersRequest>,
+    async fn watch_users(
+        self: Arc<Self>,
+        call: Call,
+        message: wire::WatchUsersRequest,
     ) -> RpcResult<UserChanges> {
-        let watcher = self.watcher(&request);
-        let message = request.into_inner();
+        let watcher = self.watcher(&call);
         let seal = message
             .seal
             .map(|seal| seal.parse())

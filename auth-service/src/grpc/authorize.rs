@@ -1,12 +1,12 @@
 //! The calls that decide whether the bearer of a token may do something, and the metrics of these decisions.
 
-use super::{AuthGrpc, RpcResult, call_origin::Call};
+use super::{AuthGrpc, RpcResult};
 use crate::{
     accounts::{AccountError, AuthenticatedUser, AuthorizationRequest, Requirement, TokenSource},
     actor::Actor,
     metrics,
 };
-use rolegate_grpc_server::is_trusted_caller;
+use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
 use rolegate_proto::{
     Role,
     auth_v1::{
@@ -16,6 +16,7 @@ use rolegate_proto::{
     limits::MAX_AUTHORIZE_BATCH,
 };
 use rolegate_telemetry::request_context::RequestContext;
+use std::sync::Arc;
 
 const MALFORMED_ROLES: &str = "role_names must be names of roles";
 
@@ -57,38 +58,45 @@ pub(super) fn parse_roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
     roles.map_err(|_| AccountError::invalid_request(MALFORMED_ROLES))
 }
 
+/// Converts a message to the request for a decision. Fails if the requirement is invalid. The client
+/// address in the message counts only if the caller is trusted to report it.
+fn authorization_request(
+    item: wire::AuthorizeRequest,
+    call: &Call,
+) -> Result<AuthorizationRequest, AccountError> {
+    let mut client_address = None;
+    if let Some(reported) = item.client_address
+        && call.is_trusted()
+    {
+        client_address = reported.parse().ok();
+    }
+    Ok(AuthorizationRequest {
+        credential: item.access_token,
+        source: if item.from_cookie {
+            TokenSource::Cookie
+        } else {
+            TokenSource::Bearer
+        },
+        requirement: parse_requirement(item.requirement)?,
+        client_address,
+    })
+}
+
 impl AuthGrpc {
-    /// Converts a message to the request for a decision. Fails if the requirement is invalid. The client
-    /// address in the message counts only if the caller is trusted to report it.
-    fn authorization_request(
-        &self,
-        item: wire::AuthorizeRequest,
-        call: &Call,
-    ) -> Result<AuthorizationRequest, AccountError> {
-        let mut client_address = None;
-        if let Some(reported) = item.client_address
-            && is_trusted_caller(&call.extensions, &self.trusted)
-        {
-            client_address = reported.parse().ok();
-        }
-        Ok(AuthorizationRequest {
-            credential: item.access_token,
-            source: if item.from_cookie {
-                TokenSource::Cookie
-            } else {
-                TokenSource::Bearer
-            },
-            requirement: parse_requirement(item.requirement)?,
-            client_address,
-        })
+    /// Adds the methods of this file.
+    pub(super) fn add_decision_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods
+            .unary(Self::authorize)
+            .unary_with_limit(MAX_LONG_MESSAGE, Self::batch_authorize)
+            .unary(Self::get_current_user)
     }
 
-    pub(super) async fn authorize(
-        &self,
-        call: &Call,
+    async fn authorize(
+        self: Arc<Self>,
+        call: Call,
         message: wire::AuthorizeRequest,
     ) -> RpcResult<wire::AuthorizeResponse> {
-        let asked = self.authorization_request(message, call)?;
+        let asked = authorization_request(message, &call)?;
         let authorize = || {
             self.services.authorizer.authorize_from(
                 asked.source,
@@ -109,9 +117,9 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn batch_authorize(
-        &self,
-        call: &Call,
+    async fn batch_authorize(
+        self: Arc<Self>,
+        call: Call,
         message: wire::BatchAuthorizeRequest,
     ) -> RpcResult<wire::BatchAuthorizeResponse> {
         if message.items.len() > MAX_AUTHORIZE_BATCH {
@@ -122,7 +130,7 @@ impl AuthGrpc {
         let requests = message
             .items
             .into_iter()
-            .map(|item| self.authorization_request(item, call))
+            .map(|item| authorization_request(item, &call))
             .collect();
         let outcomes = self.services.authorizer.authorize_batch(requests).await?;
         Ok(wire::BatchAuthorizeResponse {
@@ -130,16 +138,18 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn get_current_user(
-        &self,
-        call: &Call,
+    async fn get_current_user(
+        self: Arc<Self>,
+        call: Call,
         _: wire::GetCurrentUserRequest,
-    ) -> RpcResult<Actor> {
+    ) -> RpcResult<wire::GetCurrentUserResponse> {
         let any = Requirement::AnyAuthenticated;
-        self.services
+        let actor = self
+            .services
             .authorizer
             .authorize(call.credential(), &any)
-            .await
+            .await?;
+        Ok(actor.into())
     }
 }
 

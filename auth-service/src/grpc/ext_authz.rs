@@ -12,7 +12,7 @@ mod cookie;
 pub(crate) mod request;
 mod response;
 
-use super::{AuthGrpc, authorize::count_bearer, call_origin::Call};
+use super::{AuthGrpc, RpcResult, authorize::count_bearer};
 use crate::{
     accounts::{AccountError, AuthenticatedUser, BasicCredentials, Requirement},
     audit,
@@ -22,17 +22,16 @@ use crate::{
 };
 use request::{AuthorizationHeader, RequestAttributes, parse_requirement};
 use response::{Refusal, is_unauthenticated};
-use rolegate_grpc_server::is_trusted_caller;
+use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_proto::{
     Authorization, Reason,
-    envoy_auth_v3::{CheckRequest, CheckResponse, authorization_server::Authorization as Check},
+    envoy_auth_v3::{CheckRequest, CheckResponse},
 };
 use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tokio::time::timeout_at;
-use tonic::{Request, Response, Status};
 
 /// Limits how often a warning about an invalid route is logged, because clients can send any number of requests
 /// to such a route.
@@ -48,38 +47,6 @@ static DENIALS: LogLimiter<(i64, String)> =
 static IGNORED: AddressHeader =
     AddressHeader::new("source.address", "TRUSTED_GATEWAYS", "proxy of yours");
 
-#[tonic::async_trait]
-impl Check for AuthGrpc {
-    async fn check(
-        &self,
-        request: Request<CheckRequest>,
-    ) -> Result<Response<CheckResponse>, Status> {
-        let (call, message) = Call::split(request);
-        let mut origin = call.origin();
-        let is_trusted = is_trusted_caller(&call.extensions, &self.trusted);
-        let context = message.attributes.unwrap_or_default();
-        let attributes = RequestAttributes { context: &context };
-        // The client of this check is Envoy's client, if Envoy is trusted to report its address.
-        match attributes.source_address() {
-            Some(address) if is_trusted => origin.client_address = Some(address),
-            Some(_) => IGNORED.ignore(origin.client_address),
-            None => {}
-        }
-        let decide = RequestContext::with_client_address(
-            origin.client_address,
-            self.decide(attributes, origin),
-        );
-        // The answer must come before Envoy's own deadline, after which Envoy treats the check as failed.
-        let decision = timeout_at(origin.deadline.into(), decide)
-            .await
-            .unwrap_or_else(|_| Err(AccountError::from(StoreError::TimedOut).into()));
-        Ok(Response::new(match decision {
-            Ok(user) => response::allow(&user),
-            Err(refusal) => response::deny(&refusal, self.allows_basic_challenge(attributes)),
-        }))
-    }
-}
-
 /// A request of Envoy's client, with the roles that the configuration of its route requires.
 #[derive(Clone, Copy)]
 struct RouteRequest<'r> {
@@ -93,6 +60,36 @@ struct RouteRequest<'r> {
 }
 
 impl AuthGrpc {
+    /// Adds the method of this file. Its messages may be long, because each contains all headers of a request, and
+    /// some of them several times.
+    pub(super) fn add_envoy_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods.unary_with_limit(MAX_LONG_MESSAGE, Self::check)
+    }
+
+    async fn check(self: Arc<Self>, call: Call, message: CheckRequest) -> RpcResult<CheckResponse> {
+        let mut origin = CallOrigin::from(&call);
+        let context = message.attributes.unwrap_or_default();
+        let attributes = RequestAttributes { context: &context };
+        // The client of this check is Envoy's client, if Envoy is trusted to report its address.
+        match attributes.source_address() {
+            Some(address) if call.is_trusted() => origin.client_address = Some(address),
+            Some(_) => IGNORED.ignore(origin.client_address),
+            None => {}
+        }
+        let decide = RequestContext::with_client_address(
+            origin.client_address,
+            self.decide(attributes, origin),
+        );
+        // The answer must come before Envoy's own deadline, after which Envoy treats the check as failed.
+        let decision = timeout_at(origin.deadline.into(), decide)
+            .await
+            .unwrap_or_else(|_| Err(AccountError::from(StoreError::TimedOut).into()));
+        Ok(match decision {
+            Ok(user) => response::allow(&user),
+            Err(refusal) => response::deny(&refusal, self.allows_basic_challenge(attributes)),
+        })
+    }
+
     async fn decide(
         &self,
         attributes: RequestAttributes<'_>,

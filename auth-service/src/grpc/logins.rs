@@ -1,31 +1,47 @@
 //! The calls that register users, verify passwords, and create sessions and access tokens.
 
-use super::{AuthGrpc, RpcResult, authorize::parse_roles, call_origin::Call};
+use super::{AuthGrpc, RpcResult, authorize::parse_roles};
 use crate::{
     accounts::{AccountError, BasicCredentials, SessionOutcome, SessionRequest, SessionUse},
     call_origin::CallOrigin,
     metrics,
-    user::User,
 };
-use rolegate_grpc_server::is_trusted_caller;
+use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
 use rolegate_proto::{Reason, auth_v1 as wire, limits::MAX_CREDENTIALS_BATCH};
 use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
 
 impl AuthGrpc {
-    pub(super) async fn register(
-        &self,
-        call: &Call,
-        message: wire::RegisterRequest,
-    ) -> RpcResult<User> {
-        self.services
-            .users
-            .register(&message.username, message.password.into(), call.origin())
-            .await
+    /// Adds the methods of this file.
+    pub(super) fn add_login_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods
+            .unary(Self::register)
+            .unary(Self::login)
+            .unary(Self::verify_credentials)
+            .unary_with_limit(MAX_LONG_MESSAGE, Self::batch_verify_credentials)
+            .unary(Self::create_session)
     }
 
-    pub(super) async fn login(
-        &self,
-        call: &Call,
+    async fn register(
+        self: Arc<Self>,
+        call: Call,
+        message: wire::RegisterRequest,
+    ) -> RpcResult<wire::RegisterResponse> {
+        let user = self
+            .services
+            .users
+            .register(
+                &message.username,
+                message.password.into(),
+                CallOrigin::from(&call),
+            )
+            .await?;
+        Ok(user.into())
+    }
+
+    async fn login(
+        self: Arc<Self>,
+        call: Call,
         message: wire::LoginRequest,
     ) -> RpcResult<wire::LoginResponse> {
         let password = message.password.into();
@@ -33,7 +49,7 @@ impl AuthGrpc {
         let outcome = self
             .services
             .authenticator
-            .login(&message.username, password, otp, call.origin())
+            .login(&message.username, password, otp, CallOrigin::from(&call))
             .await;
         metrics::count_login("login", outcome.as_ref().err().map(AccountError::reason));
         let issued = outcome?;
@@ -43,16 +59,16 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn verify_credentials(
-        &self,
-        call: &Call,
+    async fn verify_credentials(
+        self: Arc<Self>,
+        call: Call,
         message: wire::VerifyCredentialsRequest,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
         let check = BasicCredentials {
             username: message.username,
             password: message.password.into(),
             accept_api_keys: message.accept_api_keys,
-            origin: call.origin(),
+            origin: CallOrigin::from(&call),
         };
         let user = self
             .services
@@ -70,9 +86,9 @@ impl AuthGrpc {
     /// Verifies the items whose password is cached or is an API key, and returns one outcome for each item, in
     /// the same order. The other items get no user, and the caller sends each of them as `VerifyCredentials`. A
     /// caller outside of the trusted networks gets no user for any item.
-    pub(super) async fn batch_verify_credentials(
-        &self,
-        call: &Call,
+    async fn batch_verify_credentials(
+        self: Arc<Self>,
+        call: Call,
         message: wire::BatchVerifyCredentialsRequest,
     ) -> RpcResult<wire::BatchVerifyCredentialsResponse> {
         if message.items.len() > MAX_CREDENTIALS_BATCH {
@@ -82,8 +98,8 @@ impl AuthGrpc {
         }
         // Untrusted callers get no answer, because they could guess cached passwords here without a failed
         // login.
-        let is_trusted = is_trusted_caller(&call.extensions, &self.trusted);
-        let origin = call.origin();
+        let is_trusted = call.is_trusted();
+        let origin = CallOrigin::from(&call);
         let checks = message
             .items
             .into_iter()
@@ -126,12 +142,12 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn create_session(
-        &self,
-        call: &Call,
+    async fn create_session(
+        self: Arc<Self>,
+        call: Call,
         message: wire::CreateSessionRequest,
     ) -> RpcResult<wire::CreateSessionResponse> {
-        let outcome = self.new_session(message, call.origin()).await;
+        let outcome = self.new_session(message, CallOrigin::from(&call)).await;
         let reason = match &outcome {
             Ok(created) => created
                 .pending_sign_in

@@ -1,13 +1,15 @@
-//! Converts domain values into messages, and errors of the use cases into gRPC statuses.
+//! Converts domain values into messages, errors of the use cases into gRPC statuses, and what a call says about its
+//! origin into the type of the use cases.
 
 use crate::{
     accounts::{AccountError, AuthenticatedUser, UserPage},
     actor::{Actor, PresentedCredential},
+    call_origin::CallOrigin,
     tokens::{NewPasswordLink, OpaqueToken},
     user::{ListedUser, User},
 };
 use prost_types::Timestamp;
-use rolegate_grpc_server::error_status;
+use rolegate_grpc_server::{Call, error_status};
 use rolegate_proto::{Role, UnknownRole, auth_v1};
 use secrecy::ExposeSecret as _;
 use tonic::Status;
@@ -171,5 +173,14 @@ pub(super) fn timestamp(unix_seconds: u64) -> Timestamp {
 impl From<AccountError> for Status {
     fn from(error: AccountError) -> Self {
         error_status(error.reason(), &error, error.retry_after())
+    }
+}
+
+impl From<&Call> for CallOrigin {
+    fn from(call: &Call) -> Self {
+        Self {
+            client_address: call.client_address(),
+            deadline: call.deadline(),
+        }
     }
 }

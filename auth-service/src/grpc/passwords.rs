@@ -1,39 +1,61 @@
 //! The calls that change passwords, create and redeem password links, and return the limits on the length of a
 //! password.
 
-use super::{AuthGrpc, RpcResult, call_origin::Call, message::timestamp};
-use crate::user::User;
+use super::{AuthGrpc, RpcResult, message::timestamp};
+use crate::call_origin::CallOrigin;
+use rolegate_grpc_server::{Call, Methods};
 use rolegate_proto::auth_v1 as wire;
+use std::sync::Arc;
 
 impl AuthGrpc {
-    pub(super) async fn set_password(
-        &self,
-        call: &Call,
-        message: wire::SetPasswordRequest,
-    ) -> RpcResult<User> {
-        let password = message.password.into();
-        self.services
-            .credentials
-            .set_password(call.credential(), message.user_id, password, call.origin())
-            .await
+    /// Adds the methods of this file.
+    pub(super) fn add_password_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods
+            .unary(Self::set_password)
+            .unary(Self::change_password)
+            .unary(Self::create_password_link)
+            .unary(Self::redeem_password_link)
+            .unary(Self::get_password_link)
+            .unary(Self::get_password_policy)
     }
 
-    pub(super) async fn change_password(
-        &self,
-        call: &Call,
+    async fn set_password(
+        self: Arc<Self>,
+        call: Call,
+        message: wire::SetPasswordRequest,
+    ) -> RpcResult<wire::SetPasswordResponse> {
+        let password = message.password.into();
+        let user = self
+            .services
+            .credentials
+            .set_password(
+                call.credential(),
+                message.user_id,
+                password,
+                CallOrigin::from(&call),
+            )
+            .await?;
+        Ok(user.into())
+    }
+
+    async fn change_password(
+        self: Arc<Self>,
+        call: Call,
         message: wire::ChangePasswordRequest,
-    ) -> RpcResult<User> {
+    ) -> RpcResult<wire::ChangePasswordResponse> {
         let current = message.current_password.into();
         let new = message.new_password.into();
-        self.services
+        let user = self
+            .services
             .credentials
-            .change_password(call.credential(), current, new, call.origin())
-            .await
+            .change_password(call.credential(), current, new, CallOrigin::from(&call))
+            .await?;
+        Ok(user.into())
     }
 
-    pub(super) async fn create_password_link(
-        &self,
-        call: &Call,
+    async fn create_password_link(
+        self: Arc<Self>,
+        call: Call,
         message: wire::CreatePasswordLinkRequest,
     ) -> RpcResult<wire::CreatePasswordLinkResponse> {
         let link = self
@@ -46,27 +68,31 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn redeem_password_link(
-        &self,
-        call: &Call,
+    async fn redeem_password_link(
+        self: Arc<Self>,
+        call: Call,
         message: wire::RedeemPasswordLinkRequest,
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
         self.services
             .credentials
-            .redeem_password_link(&message.token, message.password.into(), call.origin())
+            .redeem_password_link(
+                &message.token,
+                message.password.into(),
+                CallOrigin::from(&call),
+            )
             .await?;
         Ok(wire::RedeemPasswordLinkResponse {})
     }
 
-    pub(super) async fn get_password_link(
-        &self,
-        call: &Call,
+    async fn get_password_link(
+        self: Arc<Self>,
+        call: Call,
         message: wire::GetPasswordLinkRequest,
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
         let link = self
             .services
             .credentials
-            .find_password_link(&message.token, &call.origin())
+            .find_password_link(&message.token, &CallOrigin::from(&call))
             .await?;
         Ok(wire::GetPasswordLinkResponse {
             username: link.stored.user.username,
@@ -75,9 +101,9 @@ impl AuthGrpc {
     }
 
     #[expect(clippy::unused_async, reason = "all calls are alike")]
-    pub(super) async fn get_password_policy(
-        &self,
-        _: &Call,
+    async fn get_password_policy(
+        self: Arc<Self>,
+        _: Call,
         _: wire::GetPasswordPolicyRequest,
     ) -> RpcResult<wire::GetPasswordPolicyResponse> {
         let lengths = self.services.policy.passwords.lengths();

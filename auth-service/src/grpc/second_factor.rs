@@ -1,14 +1,25 @@
 //! The calls by which users enroll, confirm and turn off a second factor.
 
-use super::{AuthGrpc, RpcResult, call_origin::Call};
-use crate::{accounts::AccountError, second_factor::Issuer};
+use super::{AuthGrpc, RpcResult};
+use crate::{accounts::AccountError, call_origin::CallOrigin, second_factor::Issuer};
+use rolegate_grpc_server::{Call, Methods};
 use rolegate_proto::auth_v1 as wire;
 use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
 
 impl AuthGrpc {
-    pub(super) async fn enrol_second_factor(
-        &self,
-        call: &Call,
+    /// Adds the methods of this file.
+    pub(super) fn add_second_factor_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods
+            .unary(Self::enrol_second_factor)
+            .unary(Self::enable_second_factor)
+            .unary(Self::disable_second_factor)
+            .unary(Self::get_second_factor)
+    }
+
+    async fn enrol_second_factor(
+        self: Arc<Self>,
+        call: Call,
         message: wire::EnrolSecondFactorRequest,
     ) -> RpcResult<wire::EnrolSecondFactorResponse> {
         let issuer = Issuer::parse(message.issuer).ok_or_else(|| {
@@ -20,7 +31,7 @@ impl AuthGrpc {
         let (enrolment, user) = self
             .services
             .credentials
-            .begin_second_factor(call.credential(), password, call.origin())
+            .begin_second_factor(call.credential(), password, CallOrigin::from(&call))
             .await?;
         let shown = enrolment.authenticator_secret(&issuer, &user.username);
         let expose = |secret: &SecretString| secret.expose_secret().to_owned();
@@ -31,9 +42,9 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn enable_second_factor(
-        &self,
-        call: &Call,
+    async fn enable_second_factor(
+        self: Arc<Self>,
+        call: Call,
         message: wire::EnableSecondFactorRequest,
     ) -> RpcResult<wire::EnableSecondFactorResponse> {
         self.services
@@ -43,9 +54,9 @@ impl AuthGrpc {
         Ok(wire::EnableSecondFactorResponse {})
     }
 
-    pub(super) async fn disable_second_factor(
-        &self,
-        call: &Call,
+    async fn disable_second_factor(
+        self: Arc<Self>,
+        call: Call,
         message: wire::DisableSecondFactorRequest,
     ) -> RpcResult<wire::DisableSecondFactorResponse> {
         self.services
@@ -55,9 +66,9 @@ impl AuthGrpc {
         Ok(wire::DisableSecondFactorResponse {})
     }
 
-    pub(super) async fn get_second_factor(
-        &self,
-        call: &Call,
+    async fn get_second_factor(
+        self: Arc<Self>,
+        call: Call,
         _: wire::GetSecondFactorRequest,
     ) -> RpcResult<wire::GetSecondFactorResponse> {
         let status = self

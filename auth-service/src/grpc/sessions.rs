@@ -1,14 +1,24 @@
 //! The calls that list and end sessions, and revoke access tokens.
 
-use super::{AuthGrpc, RpcResult, call_origin::Call, message::timestamp};
+use super::{AuthGrpc, RpcResult, message::timestamp};
 use crate::{
     accounts::AccountError,
     change::{SessionEnd, TokenSelection},
     tokens::{OpaqueToken, TokenKind},
 };
+use rolegate_grpc_server::{Call, Methods};
 use rolegate_proto::auth_v1::{self as wire, delete_sessions_request::Sessions};
+use std::sync::Arc;
 
 impl AuthGrpc {
+    /// Adds the methods of this file.
+    pub(super) fn add_session_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods
+            .unary(Self::revoke_tokens)
+            .unary(Self::list_sessions)
+            .unary(Self::delete_sessions)
+    }
+
     /// Converts a session into a message. `current_id` is the id of the session by which the actor acts, if
     /// any.
     pub(super) fn session_message(
@@ -32,9 +42,9 @@ impl AuthGrpc {
         }
     }
 
-    pub(super) async fn revoke_tokens(
-        &self,
-        call: &Call,
+    async fn revoke_tokens(
+        self: Arc<Self>,
+        call: Call,
         message: wire::RevokeTokensRequest,
     ) -> RpcResult<wire::RevokeTokensResponse> {
         let credentials = &self.services.credentials;
@@ -73,9 +83,9 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn list_sessions(
-        &self,
-        call: &Call,
+    async fn list_sessions(
+        self: Arc<Self>,
+        call: Call,
         message: wire::ListSessionsRequest,
     ) -> RpcResult<wire::ListSessionsResponse> {
         let listed = self
@@ -92,9 +102,9 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn delete_sessions(
-        &self,
-        call: &Call,
+    async fn delete_sessions(
+        self: Arc<Self>,
+        call: Call,
         message: wire::DeleteSessionsRequest,
     ) -> RpcResult<wire::DeleteSessionsResponse> {
         let sessions = match message.sessions {

@@ -2,20 +2,34 @@
 
 use super::{
     AuthGrpc, RpcResult,
-    call_origin::Call,
     message::{self, optional_role},
 };
 use crate::{
     accounts::{AccountError, UserPageRequest, UserUpdateRequest},
-    user::User,
+    call_origin::CallOrigin,
 };
-use rolegate_grpc_server::actor;
+use rolegate_grpc_server::{Call, Methods};
 use rolegate_proto::{Role, auth_v1 as wire};
+use std::sync::Arc;
 
 impl AuthGrpc {
-    pub(super) async fn create_user(
-        &self,
-        call: &Call,
+    /// Adds the methods of this file.
+    pub(super) fn add_user_methods(methods: Methods<Self>) -> Methods<Self> {
+        methods
+            .unary(Self::create_user)
+            .unary(Self::get_user)
+            .unary(Self::list_users)
+            .unary(Self::batch_get_users)
+            .unary(Self::set_user_role)
+            .unary(Self::set_user_disabled)
+            .unary(Self::update_user)
+            .unary(Self::delete_user)
+            .unary(Self::list_roles)
+    }
+
+    async fn create_user(
+        self: Arc<Self>,
+        call: Call,
         message: wire::CreateUserRequest,
     ) -> RpcResult<wire::CreateUserResponse> {
         let role = optional_role(message.role_name, message.role).unwrap_or(Ok(Role::USER));
@@ -36,7 +50,7 @@ impl AuthGrpc {
                 &message.username,
                 password,
                 role,
-                call.origin(),
+                CallOrigin::from(&call),
             )
             .await?;
         Ok(wire::CreateUserResponse {
@@ -45,20 +59,22 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn get_user(
-        &self,
-        call: &Call,
+    async fn get_user(
+        self: Arc<Self>,
+        call: Call,
         message: wire::GetUserRequest,
-    ) -> RpcResult<User> {
-        self.services
+    ) -> RpcResult<wire::GetUserResponse> {
+        let user = self
+            .services
             .users
             .get_user(call.credential(), message.user_id)
-            .await
+            .await?;
+        Ok(user.into())
     }
 
-    pub(super) async fn list_users(
-        &self,
-        call: &Call,
+    async fn list_users(
+        self: Arc<Self>,
+        call: Call,
         message: wire::ListUsersRequest,
     ) -> RpcResult<wire::ListUsersResponse> {
         let request = UserPageRequest {
@@ -77,12 +93,12 @@ impl AuthGrpc {
         Ok(message::list_users_response(page, message.with_times))
     }
 
-    pub(super) async fn batch_get_users(
-        &self,
-        call: &Call,
+    async fn batch_get_users(
+        self: Arc<Self>,
+        call: Call,
         message: wire::BatchGetUsersRequest,
     ) -> RpcResult<wire::BatchGetUsersResponse> {
-        let actor = actor::optional_token(&call.metadata);
+        let actor = call.optional_credential();
         let users = self.services.users.usernames(actor, message.ids).await?;
         let usernames = users.into_iter().map(|user| wire::UserName {
             id: user.id,
@@ -93,60 +109,69 @@ impl AuthGrpc {
         })
     }
 
-    pub(super) async fn set_user_role(
-        &self,
-        call: &Call,
+    async fn set_user_role(
+        self: Arc<Self>,
+        call: Call,
         message: wire::SetUserRoleRequest,
-    ) -> RpcResult<User> {
+    ) -> RpcResult<wire::SetUserRoleResponse> {
         let role = Role::from_message(&message.role_name, message.role);
-        self.services
+        let user = self
+            .services
             .users
             .set_user_role(call.credential(), message.user_id, role)
-            .await
+            .await?;
+        Ok(user.into())
     }
 
-    pub(super) async fn set_user_disabled(
-        &self,
-        call: &Call,
+    async fn set_user_disabled(
+        self: Arc<Self>,
+        call: Call,
         message: wire::SetUserDisabledRequest,
-    ) -> RpcResult<User> {
+    ) -> RpcResult<wire::SetUserDisabledResponse> {
         let update = wire::UpdateUserRequest {
             user_id: message.user_id,
             username: None,
             disabled: Some(message.disabled),
         };
-        self.update_user(call, update).await
+        let response = self.update_user(call, update).await?;
+        Ok(wire::SetUserDisabledResponse {
+            user: response.user,
+        })
     }
 
-    pub(super) async fn update_user(
-        &self,
-        call: &Call,
+    async fn update_user(
+        self: Arc<Self>,
+        call: Call,
         message: wire::UpdateUserRequest,
-    ) -> RpcResult<User> {
+    ) -> RpcResult<wire::UpdateUserResponse> {
         let update = UserUpdateRequest {
             username: message.username.as_deref(),
             disabled: message.disabled,
         };
-        self.services
+        let user = self
+            .services
             .users
             .update_user(call.credential(), message.user_id, update)
-            .await
+            .await?;
+        Ok(user.into())
     }
 
-    pub(super) async fn delete_user(
-        &self,
-        call: &Call,
+    async fn delete_user(
+        self: Arc<Self>,
+        call: Call,
         message: wire::DeleteUserRequest,
-    ) -> RpcResult<User> {
-        self.services
+    ) -> RpcResult<wire::DeleteUserResponse> {
+        let user = self
+            .services
             .users
             .delete_user(call.credential(), message.user_id)
-            .await
+            .await?;
+        Ok(user.into())
     }
 
-    pub(super) async fn list_roles(
-        &self,
-        call: &Call,
+    async fn list_roles(
+        self: Arc<Self>,
+        call: Call,
         _: wire::ListRolesRequest,
     ) -> RpcResult<wire::ListRolesResponse> {
         let roles = self.services.users.list_roles(call.credential()).await?;

@@ -5,6 +5,7 @@ use rolegate_http_server::{
     listener::{Listener, Permit, ReadyConnection, Stream},
     refused_peer,
 };
+use rolegate_program::cidr_set::CidrSet;
 use std::{
     io,
     net::IpAddr,
@@ -18,7 +19,11 @@ use tokio::{
     sync::mpsc,
     time::{Instant, Sleep, sleep_until},
 };
-use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::{
+    client::verify_server_name,
+    pki_types::{CertificateDer, ServerName},
+    server::ParsedCertificate,
+};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::either::Either;
 use tonic::transport::server::Connected;
@@ -49,6 +54,43 @@ pub(crate) enum Peer {
 }
 
 impl Peer {
+    /// Returns whether the client may report client address, request id and trace. Such a client has an address in
+    /// a trusted network, has a verified certificate, or is in this process.
+    pub(crate) fn is_trusted(&self, trusted: &CidrSet) -> bool {
+        match self {
+            Self::InProcess => true,
+            Self::Tcp {
+                address,
+                certificate,
+                ..
+            } => certificate.is_some() || trusted.contains(*address),
+        }
+    }
+
+    /// Returns the address of the client; `None` for a client in this process.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        match self {
+            Self::InProcess => None,
+            Self::Tcp { address, .. } => Some(*address),
+        }
+    }
+
+    /// Returns the first of these DNS names that is in the verified certificate of the client. A client in this
+    /// process has a fixed name of its own. Returns `None` for any other client.
+    pub(crate) fn name_among(&self, names: &[String]) -> Option<String> {
+        let certificate = match self {
+            Self::InProcess => return Some("in this process".to_owned()),
+            Self::Tcp { certificate, .. } => certificate.as_deref()?,
+        };
+        let certificate = ParsedCertificate::try_from(certificate).ok()?;
+        let is_in_certificate = |name: &str| match ServerName::try_from(name) {
+            Ok(name) => verify_server_name(&certificate, &name).is_ok(),
+            Err(_) => false,
+        };
+        let mut names = names.iter();
+        names.find(|name| is_in_certificate(name)).cloned()
+    }
+
     /// Returns the memory quota of a message while it arrives, or `None` for a caller in this process. A client
     /// with a verified certificate has no quota by address.
     pub(crate) fn message_quota(&self) -> Option<MessageQuota> {
@@ -74,6 +116,12 @@ impl Peer {
             refused_peer::log(*address, problem);
         }
     }
+}
+
+/// Parses a DNS name that a client certificate may have. The error is a message about a setting.
+pub fn certificate_name(text: &str) -> Result<String, &'static str> {
+    let name = ServerName::try_from(text).map_err(|_| "must be a DNS name")?;
+    Ok(name.to_str().into_owned())
 }
 
 #[derive(Debug)]

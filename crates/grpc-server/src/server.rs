@@ -1,14 +1,14 @@
 //! Serves one gRPC service on its store, with `grpc.health.v1` and reflection, under limits.
 
 use crate::{
-    call_head::MAX_METADATA,
-    call_layer::{self, CallObserver},
-    caller::IGNORED_ADDRESSES,
+    call::{IGNORED_ADDRESSES, MAX_METADATA, MAX_TIMEOUT},
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
-    message_limits::MAX_MESSAGE,
+    incoming_calls::IncomingCalls,
+    methods::{self, Answer, MAX_MESSAGE, MethodTable, Next},
     readiness_monitor::{ReadinessMonitor, ServiceHealth},
 };
 use futures_util::{future::BoxFuture, stream::BoxStream};
+use http::Request;
 use rolegate_http_server::{listener::Listener, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
@@ -21,11 +21,13 @@ use rolegate_sql_store::Store;
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 use tokio::{io::DuplexStream, sync::mpsc};
 use tokio_stream::{StreamExt as _, wrappers::ReceiverStream};
-use tonic::{service::Routes, transport::Server};
-use tower::layer::layer_fn;
+use tonic::{body::Body, transport::Server};
 
-/// The maximum time until the response to a call begins. A client may set a shorter one.
-const MAX_CALL_TIMEOUT: Duration = Duration::from_secs(30);
+/// The methods of `grpc.health.v1`.
+pub(crate) const HEALTH_METHODS: [&str; 2] = [
+    "/grpc.health.v1.Health/Check",
+    "/grpc.health.v1.Health/Watch",
+];
 
 /// The maximum number of concurrent calls on a connection. Clients hold back further calls.
 const MAX_STREAMS: u32 = 256;
@@ -56,8 +58,8 @@ pub async fn bind(variable: &str, address: SocketAddr) -> Result<Listener, Setti
 
 /// A gRPC service on an open store.
 pub struct GrpcServer {
-    /// The routes of the service, of health and of reflection.
-    pub routes: Routes,
+    /// The methods of the service, of health and of reflection.
+    methods: Arc<MethodTable>,
     health: ServiceHealth,
     trusted: Arc<CidrSet>,
     store: Arc<dyn Store>,
@@ -76,7 +78,7 @@ impl GrpcServer {
     /// The server accepts request ids, client addresses and traces from callers in the networks `trusted`.
     /// Callers in this process and callers with a verified certificate are always trusted.
     pub async fn new(
-        service: Routes,
+        mut methods: MethodTable,
         name: &'static str,
         descriptors: &'static [u8],
         trusted: CidrSet,
@@ -84,18 +86,29 @@ impl GrpcServer {
     ) -> Self {
         let (reporter, health_service) = tonic_health::server::health_reporter();
         let health_service = health_service.max_decoding_message_size(MAX_MESSAGE);
-        call_layer::register_metrics();
+        methods::register_metrics();
         IGNORED_ADDRESSES.register_metric();
         let health = ServiceHealth::new(reporter, name);
         health.set_serving(false).await;
+        methods.add_service(&health_service, &HEALTH_METHODS);
+        add_reflection(&mut methods, descriptors);
         Self {
-            routes: add_reflection(service.add_service(health_service), descriptors),
+            methods: Arc::new(methods),
             health,
             trusted: Arc::new(trusted),
             store,
             end_of_streams: Shutdown::new(),
             before_close: Box::new(|| {}),
         }
+    }
+
+    /// Passes the calls of every method through `middleware`, with which test programs record calls or let them
+    /// fail.
+    pub fn wrap_methods(
+        &mut self,
+        middleware: impl Fn(Request<Body>, Next) -> Answer + Clone + Send + Sync + 'static,
+    ) {
+        self.methods = Arc::new(self.methods.wrap(middleware));
     }
 
     /// Serves `tcp` until `shutdown`, and `in_memory` until its own shutdown, which must not come earlier. Then
@@ -174,15 +187,12 @@ impl GrpcServer {
         connections: BoxStream<'static, io::Result<Connection>>,
         shutdown: &Shutdown,
     ) -> Result<(), Failure> {
-        let trusted = Arc::clone(&self.trusted);
-        let observe = layer_fn(move |services| CallObserver {
-            services,
-            trusted: trusted.clone(),
-        });
-        let server = limited_server()
-            .layer(observe)
-            .add_routes(self.routes.clone());
-        let serving = server.serve_with_incoming_shutdown(connections, shutdown.stopping());
+        let calls = IncomingCalls {
+            methods: Arc::clone(&self.methods),
+            trusted: Arc::clone(&self.trusted),
+        };
+        let server = limited_server();
+        let serving = server.serve_with_incoming_shutdown(calls, connections, shutdown.stopping());
         let drain_timeout = async {
             shutdown.stopping().await;
             tokio::time::sleep(DRAIN_TIMEOUT).await;
@@ -197,10 +207,9 @@ impl GrpcServer {
     }
 }
 
-/// Adds reflection of these descriptors to the routes. It is served in two versions, because a client requests
-/// the version that was current when the client was built. If the descriptors are malformed, logs an error and
-/// returns the routes unchanged.
-fn add_reflection(routes: Routes, descriptors: &'static [u8]) -> Routes {
+/// Adds reflection of these descriptors. It is served in two versions, because a client requests the version that
+/// was current when the client was built. If the descriptors are malformed, logs an error and adds nothing.
+fn add_reflection(methods: &mut MethodTable, descriptors: &'static [u8]) {
     let reflection = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(descriptors)
@@ -210,16 +219,21 @@ fn add_reflection(routes: Routes, descriptors: &'static [u8]) -> Routes {
     };
     let (Ok(v1), Ok(v1alpha)) = (reflection().build_v1(), reflection().build_v1alpha()) else {
         tracing::error!("reflection is off: the descriptors are malformed");
-        return routes;
+        return;
     };
-    routes
-        .add_service(v1.max_decoding_message_size(MAX_MESSAGE))
-        .add_service(v1alpha.max_decoding_message_size(MAX_MESSAGE))
+    methods.add_service(
+        &v1.max_decoding_message_size(MAX_MESSAGE),
+        &["/grpc.reflection.v1.ServerReflection/ServerReflectionInfo"],
+    );
+    methods.add_service(
+        &v1alpha.max_decoding_message_size(MAX_MESSAGE),
+        &["/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"],
+    );
 }
 
 fn limited_server() -> Server {
     Server::builder()
-        .timeout(MAX_CALL_TIMEOUT)
+        .timeout(MAX_TIMEOUT)
         .max_concurrent_streams(MAX_STREAMS)
         .http2_keepalive_interval(Some(Duration::from_secs(20)))
         .http2_keepalive_timeout(Some(Duration::from_secs(10)))

@@ -1,20 +1,15 @@
 //! The layer in front of the service: records calls, and fails, holds or ends them or edits their responses.
 
 use crate::calls::{Call, Calls, Ending};
-use axum::{
-    body::{Body, to_bytes},
-    extract::{Request, State},
-    middleware::{Next, from_fn_with_state},
-    response::Response,
-};
 use bytes::{Buf as _, BufMut as _, Bytes, BytesMut};
 use futures_util::stream::unfold;
-use http::{HeaderMap, header::HeaderValue};
+use http::{HeaderMap, Request, Response, header::HeaderValue};
 use http_body::Frame;
-use http_body_util::{BodyExt as _, StreamBody};
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use rolegate_grpc_server::{GrpcServer, Next};
 use rolegate_proto::{ERROR_DOMAIN, Reason, metadata};
 use std::{collections::HashMap, convert::Infallible, time::Duration};
-use tonic::{Status, service::Routes};
+use tonic::{Status, body::Body};
 use tonic_types::{ErrorDetails, StatusExt as _};
 
 /// The bytes before a message of gRPC: whether it is compressed, and its length.
@@ -28,21 +23,22 @@ pub fn refusal(reason: Reason) -> Status {
     Status::with_error_details(reason.code(), "", details)
 }
 
-/// Puts the layer in front of the routes of a service.
-pub(crate) fn observe(routes: Routes, calls: &Calls) -> Routes {
-    routes
-        .into_axum_router()
-        .layer(from_fn_with_state(calls.clone(), pass))
-        .into()
+/// Puts the layer in front of the methods of a service.
+pub(crate) fn observe(server: &mut GrpcServer, calls: &Calls) {
+    let calls = calls.clone();
+    server.wrap_methods(move |request, next| Box::pin(pass(calls.clone(), request, next)));
 }
 
-async fn pass(State(calls): State<Calls>, request: Request, next: Next) -> Response {
+async fn pass(calls: Calls, request: Request<Body>, next: Next) -> Response<Body> {
     let path = request.uri().path().to_owned();
     if path.starts_with("/grpc.") {
-        return next.run(request).await;
+        return next(request).await;
     }
     let (head, body) = request.into_parts();
-    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let body = match body.collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(_) => Bytes::new(),
+    };
     let text = |value: &HeaderValue| value.to_str().expect("ASCII").to_owned();
     let call = Call {
         method: path.rsplit('/').next().unwrap_or_default().to_owned(),
@@ -60,7 +56,7 @@ async fn pass(State(calls): State<Calls>, request: Request, next: Next) -> Respo
         calls.answer(index, &call).await;
         return ending.status.clone().into_http();
     }
-    let response = next.run(Request::from_parts(head, Body::from(body))).await;
+    let response = next(Request::from_parts(head, Body::new(Full::new(body)))).await;
     calls.answer(index, &call).await;
     let (head, body) = response.into_parts();
     let messages = Messages {

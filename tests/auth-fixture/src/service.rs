@@ -119,7 +119,7 @@ async fn serve(
     let database = DatabaseUrl::from_file("DATABASE_URL", folder.join("users.db"));
     let config = settings.config(database, keys, CidrSet::default())?;
     let mut service = AuthService::open(config).await?;
-    service.server.routes = observe(service.server.routes, calls);
+    observe(&mut service.server, calls);
     let shutdown = Shutdown::new();
     let callers = InMemoryCallers {
         streams,

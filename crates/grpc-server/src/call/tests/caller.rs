@@ -1,4 +1,4 @@
-use super::Caller;
+use super::super::Caller;
 use crate::{connection::Peer, unfinished_messages::ConnectionQuota};
 use http::Request;
 use rolegate_program::cidr_set::CidrSet;
@@ -76,4 +76,43 @@ fn a_caller_in_this_process_is_trusted() {
 fn a_caller_without_an_address_is_untrusted() {
     let all = networks("0.0.0.0/0,::/0");
     assert!(!is_trusted(&Request::new(()), &all));
+}
+
+/// Returns the request id of a call from this address with these ids.
+fn request_id(address: &str, sent: &[&str]) -> String {
+    let mut call = call_from(address);
+    for id in sent {
+        let id = id.parse().expect("a header value");
+        call.headers_mut().append("x-request-id", id);
+    }
+    let caller = Caller::identify(&call, &networks("10.0.0.0/8"));
+    let context = caller.request_context(call.headers());
+    context.request_id.to_str().expect("text").to_owned()
+}
+
+#[test]
+fn request_ids_are_accepted_from_trusted_callers_only() {
+    for sent in ["a", "a,b,c"] {
+        assert_eq!(request_id("10.0.0.1", &[sent]), sent);
+        assert_ne!(request_id("192.0.2.1", &[sent]), sent);
+    }
+}
+
+#[test]
+fn malformed_request_ids_are_replaced() {
+    for sent in [
+        &["a b"][..],
+        &["a,"],
+        &[",a"],
+        &["a,,b"],
+        &[""],
+        &["a", "b"],
+        &[],
+    ] {
+        let id = request_id("10.0.0.1", sent);
+        assert!(
+            id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit()),
+            "{sent:?}"
+        );
+    }
 }
