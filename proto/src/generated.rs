@@ -5,12 +5,12 @@
     reason = "the comments of the .proto files are the documentation"
 )]
 
-/// Messages, client and server of the package `rolegate.auth.v1`, from `rolegate/auth/v1/auth.proto`.
+/// Messages, client and methods of the package `rolegate.auth.v1`, from `rolegate/auth/v1/auth.proto`.
 pub mod auth_v1 {
     include!("generated/rolegate.auth.v1.rs");
 }
 
-/// Messages, client and server of the package `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
+/// Messages, client and methods of the package `rolegate.posts.v1`, from `rolegate/posts/v1/posts.proto`.
 pub mod posts_v1 {
     include!("generated/rolegate.posts.v1.rs");
 }

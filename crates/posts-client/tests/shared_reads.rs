@@ -4,19 +4,28 @@ use rolegate_grpc_client::{BalancedChannel, CallContext, CallError, Stream};
 use rolegate_posts_client::{PostsClient, posts_v1::Post};
 use rolegate_proto::{
     Reason,
+    methods::UnaryRequest as _,
     posts_v1::{
-        self as proto, BatchGetPostsRequest, BatchGetPostsResponse, CreatePostRequest,
-        CreatePostResponse, DeletePostRequest, DeletePostResponse, GetPostRequest, GetPostResponse,
-        ListPostsRequest, ListPostsResponse, UpdatePostRequest, UpdatePostResponse,
-        post_service_server::{PostService, PostServiceServer},
+        self as proto, BatchGetPostsRequest, BatchGetPostsResponse, GetPostRequest,
+        GetPostResponse, SERVICE_NAME,
     },
 };
 use std::{
+    convert::Infallible,
     io,
+    pin::Pin,
     sync::{Arc, Mutex},
+    task::{Context, Poll},
 };
 use tokio::{sync::Semaphore, task::JoinHandle};
-use tonic::{Request, Response, Status, transport::Server};
+use tonic::{
+    Request, Response, Status,
+    body::Body,
+    server::{Grpc, NamedService},
+    transport::Server,
+};
+use tonic_prost::ProstCodec;
+use tower::{Service, service_fn};
 
 /// A fake posts-service that answers a call only after the test allows it. Posts 1 to 99 exist.
 #[derive(Clone)]
@@ -37,6 +46,22 @@ impl Posts {
         let existing = ids.iter().filter(|id| (1..100).contains(*id));
         // The response has the posts in no particular order.
         existing.rev().map(|&id| post(id, title)).collect()
+    }
+
+    async fn get_post(
+        &self,
+        request: Request<GetPostRequest>,
+    ) -> Result<Response<GetPostResponse>, Status> {
+        let post = self.call(&[request.into_inner().post_id]).await.pop();
+        Ok(Response::new(GetPostResponse { post }))
+    }
+
+    async fn batch_get_posts(
+        &self,
+        request: Request<BatchGetPostsRequest>,
+    ) -> Result<Response<BatchGetPostsResponse>, Status> {
+        let posts = self.call(&request.into_inner().post_ids).await;
+        Ok(Response::new(BatchGetPostsResponse { posts }))
     }
 
     fn calls(&self) -> Vec<Vec<i64>> {
@@ -64,50 +89,36 @@ fn post(id: i64, title: &str) -> proto::Post {
     }
 }
 
-#[tonic::async_trait]
-impl PostService for Posts {
-    async fn get_post(
-        &self,
-        request: Request<GetPostRequest>,
-    ) -> Result<Response<GetPostResponse>, Status> {
-        let post = self.call(&[request.into_inner().post_id]).await.pop();
-        Ok(Response::new(GetPostResponse { post }))
+impl NamedService for Posts {
+    const NAME: &'static str = SERVICE_NAME;
+}
+
+impl Service<http::Request<Body>> for Posts {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<http::Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
     }
 
-    async fn batch_get_posts(
-        &self,
-        request: Request<BatchGetPostsRequest>,
-    ) -> Result<Response<BatchGetPostsResponse>, Status> {
-        let posts = self.call(&request.into_inner().post_ids).await;
-        Ok(Response::new(BatchGetPostsResponse { posts }))
-    }
-
-    async fn create_post(
-        &self,
-        _: Request<CreatePostRequest>,
-    ) -> Result<Response<CreatePostResponse>, Status> {
-        Err(Status::unimplemented("not used by these tests"))
-    }
-
-    async fn list_posts(
-        &self,
-        _: Request<ListPostsRequest>,
-    ) -> Result<Response<ListPostsResponse>, Status> {
-        Err(Status::unimplemented("not used by these tests"))
-    }
-
-    async fn update_post(
-        &self,
-        _: Request<UpdatePostRequest>,
-    ) -> Result<Response<UpdatePostResponse>, Status> {
-        Err(Status::unimplemented("not used by these tests"))
-    }
-
-    async fn delete_post(
-        &self,
-        _: Request<DeletePostRequest>,
-    ) -> Result<Response<DeletePostResponse>, Status> {
-        Err(Status::unimplemented("not used by these tests"))
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let posts = self.clone();
+        Box::pin(async move {
+            Ok(match request.uri().path() {
+                GetPostRequest::PATH => {
+                    let mut grpc = Grpc::new(ProstCodec::default());
+                    let get_post = service_fn(|request| posts.get_post(request));
+                    grpc.unary(get_post, request).await
+                }
+                BatchGetPostsRequest::PATH => {
+                    let mut grpc = Grpc::new(ProstCodec::default());
+                    let batch_get_posts = service_fn(|request| posts.batch_get_posts(request));
+                    grpc.unary(batch_get_posts, request).await
+                }
+                path => panic!("{path} is not used by these tests"),
+            })
+        })
     }
 }
 
@@ -118,11 +129,11 @@ fn start() -> (PostsClient, Posts) {
         calls: Arc::default(),
     };
     let (near, far) = tokio::io::duplex(64 * 1024);
-    let service = PostServiceServer::new(posts.clone());
+    let service = posts.clone();
     let connection = tokio_stream::once(io::Result::Ok(far));
     let (health, health_service) = tonic_health::server::health_reporter();
     tokio::spawn(async move {
-        health.set_serving::<PostServiceServer<Posts>>().await;
+        health.set_serving::<Posts>().await;
         let server = Server::builder()
             .add_service(service)
             .add_service(health_service);

@@ -1,5 +1,5 @@
 //! Writes the code and the descriptors of all contracts to a folder, which is the only argument. The contracts are read
-//! from the current folder. The code of a contract has the messages, the client, the server, and which message requests
+//! from the current folder. The code of a contract has the messages, the client, and which message requests
 //! which method.
 
 use prost::Message as _;
@@ -25,7 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
             fs::write(folder.join(name), descriptors.encode_to_vec())?;
         }
         let methods = methods_by_package(&descriptors);
-        let generator = tonic_prost_build::configure().out_dir(&folder);
+        let generator = tonic_prost_build::configure()
+            .build_server(false)
+            .out_dir(&folder);
         generator.compile_fds(descriptors)?;
         for (package, methods) in methods {
             let path = folder.join(format!("{package}.rs"));
