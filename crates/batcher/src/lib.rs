@@ -1,8 +1,8 @@
 //! Batches concurrent requests into shared round trips, without added latency and without stale answers.
 //!
-//! A caller hands its request to [`Batcher`] (`batcher.rs`). The request waits in the queue (`queue.rs`), which
-//! also knows how many batches are in flight and decides when one more may start. A worker task then takes the
-//! requests that wait, sends them as one batch, and gives each caller its answer.
+//! A caller hands its request to [`Batcher`]. If no other request waits and one more batch may start, the caller
+//! sends the request itself, as a batch of one. Otherwise the request waits, until a worker task takes the requests
+//! that wait, sends them as one batch, and gives each caller its answer.
 //!
 //! **A request joins only a batch that has not been sent**, because a batch in flight could return what was
 //! true before the request was made. Nothing waits for a batch to fill: requests gather while earlier batches
@@ -12,12 +12,37 @@
 //! reads each distinct key once. This crate does not know what a request is, and it does not retry.
 
 mod batcher;
-mod queue;
 
-pub use batcher::{Batcher, SubmitError};
-pub use queue::Limits;
+pub use batcher::Batcher;
 
-use std::{collections::HashMap, hash::Hash};
+use std::{collections::HashMap, hash::Hash, time::Duration};
+
+/// Limits the size of batches, and the number of batches in flight.
+///
+/// Few batches in flight make large batches, which cost less for each request. But a stalled batch must not
+/// delay the others: when every batch in flight is older than `stall_timeout`, one more may start.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The maximum number of requests in one batch; at least 1.
+    pub max_batch_size: usize,
+    /// The maximum number of batches in flight while answers arrive; at least 1.
+    pub max_in_flight: usize,
+    /// The time without an answer after which a batch counts as stalled.
+    pub stall_timeout: Duration,
+    /// The maximum number of batches in flight while all of them are stalled; at least `max_in_flight`.
+    pub max_in_flight_stalled: usize,
+}
+
+/// The reason why a request has no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SubmitError {
+    /// The sender of the batch panicked, or returned fewer answers than requests.
+    #[error("the batch ended without an answer")]
+    BatchDropped,
+    /// The request was not sent, because too many others already wait.
+    #[error("too many requests wait for a batch")]
+    QueueFull,
+}
 
 /// Answers a batch of reads by key.
 ///

@@ -1,9 +1,10 @@
 //! Tests of the batcher, with reads of a store whose value changes while batches are in flight. The store
 //! answers when the test allows it.
 
+mod lone;
 mod stalled;
 
-use crate::{Batcher, Limits, SubmitError, queue::MAX_WAITING};
+use crate::{Batcher, Limits, SubmitError, batcher::MAX_WAITING};
 use std::{
     sync::{
         Arc, Mutex,
