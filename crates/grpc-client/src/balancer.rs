@@ -1,4 +1,4 @@
-//! Sends each call to a replica of a service.
+//! Picks a replica of a service for each call, and sends the call to it.
 //!
 //! A DNS name leads to the replicas. It is resolved at intervals, so that replicas may come and go. A call goes
 //! to the serving replica with the fewest calls in flight, or to the replica of its key ([`crate::affinity`]).
@@ -11,31 +11,30 @@ use crate::{
     connection::Stream,
     discovery::{Discover, DnsTarget, InvalidAddress, ServiceInfo, SingleReplica},
     dns_watcher,
-    hedge::{HedgePolicy, MAX_DELAY as MAX_HEDGE_DELAY, ReadOnly, first_success},
-    picker::{Pick, Picker},
-    replica_set::{Replica, ReplicaSet},
+    hedge::{HedgePolicy, ReadOnly, watch},
+    replica_monitor::HEALTH_TIMEOUT,
+    replica_set::{Available, Calls, Replica, ReplicaSet},
 };
 use http::{Request, Response, Uri};
 use http_body_util::{BodyExt as _, Full};
 use rolegate_grpc_tls::ClientTls;
 use std::{
     io,
-    pin::{Pin, pin},
-    sync::Arc,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     task::{Context, Poll},
     time::Duration,
 };
-use tokio::{
-    task::JoinSet,
-    time::{Instant, timeout},
-};
+use tokio::{task::JoinSet, time::timeout};
 use tonic::{Status, body::Body};
 use tower::Service;
-use tracing::Instrument as _;
+use tracing::Span;
 
-/// The time after which the health of a replica is checked, if a call that may change something has no
-/// response. A read-only call is sent once more after at most this time.
-const SLOW_CALL_TIMEOUT: Duration = MAX_HEDGE_DELAY;
+/// The maximum time that a call waits for one more attempt to reconnect if no replica is up.
+const RECHECK_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The transport of a generated client. Clones share the connections, which close with the last clone.
 ///
@@ -50,11 +49,20 @@ pub struct BalancedChannel {
 
 #[derive(Debug)]
 struct Shared {
-    picker: Picker,
+    set: Arc<ReplicaSet>,
+    /// The index at which the next search starts, so that equally loaded replicas take turns.
+    next_index: AtomicUsize,
     hedging: HedgePolicy,
     origin: Uri,
     /// The task that keeps the set of replicas current. The task ends when this field is dropped.
     _watcher: JoinSet<()>,
+}
+
+#[derive(Debug)]
+struct Pick {
+    replica: Replica,
+    /// True if there is another replica, to which the call could be sent if this one does not answer.
+    has_others: bool,
 }
 
 type CallResult = Result<Response<Body>, Status>;
@@ -90,7 +98,8 @@ impl BalancedChannel {
         let origin = discovery.origin();
         let watcher = dns_watcher::watch(service, discovery, Arc::clone(&set));
         let shared = Shared {
-            picker: Picker::new(set),
+            set,
+            next_index: AtomicUsize::new(0),
             hedging: HedgePolicy::default(),
             origin,
             _watcher: JoinSet::from_iter([watcher]),
@@ -115,96 +124,132 @@ impl BalancedChannel {
     /// Returns the replica to which calls about `key` go now, as the hash of its address; `None` while no
     /// replica is up.
     pub(crate) fn replica_for(&self, key: &str) -> Option<Affinity> {
-        self.shared.picker.replica_for(Affinity::from_key(key))
+        let available = self.shared.set.available.borrow();
+        let replica = available.as_ref()?.replica_for(Affinity::from_key(key))?;
+        Some(replica.affinity)
     }
 
-    async fn pick(&self) -> Result<Pick, Status> {
-        self.shared.picker.pick(self.affinity).await
-    }
-
-    async fn send(self, request: Request<Body>) -> CallResult {
-        let pick = self.pick().await?;
-        if !pick.has_others {
-            return self.send_to(pick.replica, request).await;
-        }
-        // The futures are boxed, so that a call without a second replica does not reserve memory for two
-        // sends.
-        if request.extensions().get::<ReadOnly>().is_some() {
-            Box::pin(self.send_hedged(pick.replica, request)).await
-        } else {
-            Box::pin(self.send_watched(pick.replica, request)).await
-        }
-    }
-
-    /// Sends a request once, because it may change something. If the response is slow, the monitor of the
-    /// replica is notified and checks its health. A replica that does not answer this check in time is the last
-    /// choice for calls until it does.
-    async fn send_watched(&self, replica: Replica, request: Request<Body>) -> CallResult {
-        // The load of a replica is the number of clones of its `calls`. This clone counts the call twice until
-        // the response arrives. Calls to every replica are counted in this way, so the loads stay comparable.
-        let in_flight = Arc::clone(&replica.calls);
-        let mut response = pin!(self.send_to(replica, request));
-        if let Ok(response) = timeout(SLOW_CALL_TIMEOUT, &mut response).await {
-            return response;
-        }
-        in_flight.slow.notify_one();
-        response.await
-    }
-
-    /// Sends a request to `replica`. If it is not answered in time, sends it once more, to another replica, if
-    /// there is one and the budget allows it. The first successful response is used, and the other call is
-    /// cancelled. A replica that did not answer in time is the last choice for calls until it reports its
-    /// health.
-    async fn send_hedged(&self, replica: Replica, request: Request<Body>) -> CallResult {
-        let hedging = &self.shared.hedging;
-        let (head, message) = request.into_parts();
-        let message = message.collect().await?.to_bytes();
-        let copy = || Request::from_parts(head.clone(), Body::new(Full::new(message.clone())));
-        // This clone counts the call twice until the response arrives, as in `send_watched`.
-        let in_flight = Arc::clone(&replica.calls);
-        let started = Instant::now();
-        let mut first = pin!(self.send_to(replica, copy()));
-        let response = match timeout(hedging.delay(), &mut first).await {
-            Ok(response) => response,
-            Err(_elapsed) => {
-                in_flight.missed.notify_one();
-                // The budget of hedged calls is spent only if there is another replica.
-                if let Some(other) = self.shared.picker.pick_other(&in_flight)
-                    && hedging.try_spend()
-                {
-                    first_success(first, self.send_to(other, copy())).await
-                } else {
-                    first.await
-                }
-            }
-        };
-        hedging.record(started.elapsed());
-        response
-    }
-
-    async fn send_to(&self, replica: Replica, mut request: Request<Body>) -> CallResult {
+    async fn send(self, mut request: Request<Body>) -> CallResult {
         let mut target = self.shared.origin.clone().into_parts();
         target.path_and_query = request.uri().path_and_query().cloned();
         *request.uri_mut() =
             Uri::from_parts(target).map_err(|error| Status::internal(error.to_string()))?;
-        let span = client_span::start(&mut request);
-        let response = replica
-            .connection
-            .send(request)
-            .instrument(span.clone())
-            .await;
-        client_span::finish(&span, &response);
-        // The closure owns this clone of `calls`, so the call counts as in flight until its response is read or
-        // dropped.
-        let in_flight = replica.calls;
-        Ok(response?.map(|body| {
-            Body::new(body.map_frame(move |frame| {
-                // This reference makes the closure own `in_flight`.
-                let _ = &in_flight;
-                frame
-            }))
-        }))
+        let pick = self.pick().await?;
+        if pick.has_others {
+            // The future is boxed, so that a call without a second replica does not reserve memory for two sends.
+            return Box::pin(self.send_beside_others(pick.replica, request)).await;
+        }
+        send_to(pick.replica, request).await
     }
+
+    /// Sends a request while other replicas are up, so that a replica that does not answer can be replaced.
+    async fn send_beside_others(&self, replica: Replica, request: Request<Body>) -> CallResult {
+        // The load of a replica is the number of clones of its `calls`. This clone counts the call twice until
+        // the response arrives. Calls to every replica are counted in this way, so the loads stay comparable.
+        let in_flight = Arc::clone(&replica.calls);
+        if request.extensions().get::<ReadOnly>().is_none() {
+            return watch(&in_flight, send_to(replica, request)).await;
+        }
+        let (head, message) = request.into_parts();
+        let message = message.collect().await?.to_bytes();
+        let copy = || Request::from_parts(head.clone(), Body::new(Full::new(message.clone())));
+        let resend = || Some(send_to(self.pick_other(&in_flight)?, copy()));
+        self.shared
+            .hedging
+            .hedge(&in_flight, send_to(replica, copy()), resend)
+            .await
+    }
+
+    /// Picks the replica for a call. If no replica is up, waits a moment for one, and fails with UNAVAILABLE if
+    /// there still is none.
+    async fn pick(&self) -> Result<Pick, Status> {
+        match self.try_pick() {
+            Some(pick) => Ok(pick),
+            // The future is boxed because most calls do not wait.
+            None => Box::pin(self.wait_for_replica()).await,
+        }
+    }
+
+    fn try_pick(&self) -> Option<Pick> {
+        let available = self.shared.set.available.borrow();
+        let candidates = available.as_ref()?;
+        let replica = match self.affinity {
+            Some(affinity) => candidates.replica_for(affinity).cloned(),
+            None => self.pick_least_loaded(&candidates.first_attempt),
+        };
+        Some(Pick {
+            replica: replica?,
+            has_others: candidates.hedge.len() > 1,
+        })
+    }
+
+    fn pick_least_loaded(&self, replicas: &[Replica]) -> Option<Replica> {
+        let next_index = self.shared.next_index.fetch_add(1, Ordering::Relaxed);
+        let start = next_index % replicas.len().max(1);
+        let in_turn = replicas[start..].iter().chain(&replicas[..start]);
+        in_turn
+            .min_by_key(|replica| Arc::strong_count(&replica.calls))
+            .cloned()
+    }
+
+    /// Picks a replica other than the one with these `calls`, for a call that was not answered in time. Prefers
+    /// the replicas for first attempts. Returns `None` if there is no other replica.
+    fn pick_other(&self, calls: &Arc<Calls>) -> Option<Replica> {
+        let candidates = self.shared.set.available.borrow().clone()?;
+        let others = |replicas: &[Replica]| -> Vec<Replica> {
+            replicas
+                .iter()
+                .filter(|replica| !Arc::ptr_eq(&replica.calls, calls))
+                .cloned()
+                .collect()
+        };
+        self.pick_least_loaded(&others(&candidates.first_attempt))
+            .or_else(|| self.pick_least_loaded(&others(&candidates.hedge)))
+    }
+
+    /// Waits until the first attempts to connect to new replicas have ended, at most [`HEALTH_TIMEOUT`]. If
+    /// none of them is up, waits for one more attempt to connect, so that a replica that just came back is
+    /// found. Fails with UNAVAILABLE if there still is none.
+    async fn wait_for_replica(&self) -> Result<Pick, Status> {
+        let set = &self.shared.set;
+        let mut available = set.available.subscribe();
+        // The wait has a limit, because replicas that appear one after the other can keep the set pending.
+        let _ = timeout(HEALTH_TIMEOUT, available.wait_for(Option::is_some)).await;
+        if let Some(pick) = self.try_pick() {
+            return Ok(pick);
+        }
+        set.reconnect.notify_waiters();
+        let has_replica = |available: &Available| match available {
+            Some(candidates) => !candidates.first_attempt.is_empty(),
+            None => false,
+        };
+        let _ = timeout(RECHECK_TIMEOUT, available.wait_for(has_replica)).await;
+        self.try_pick()
+            .ok_or_else(|| Status::unavailable("no replica can be reached"))
+    }
+}
+
+/// Sends a request to a replica, with a span if the caller is traced.
+async fn send_to(replica: Replica, request: Request<Body>) -> CallResult {
+    let connection = replica.connection;
+    let response = if Span::current().is_none() {
+        connection.send(request).await?
+    } else {
+        Box::pin(client_span::trace(request, |request| {
+            connection.send(request)
+        }))
+        .await?
+    };
+    // The closure owns this clone of `calls`, so the call counts as in flight until its response is read or
+    // dropped.
+    let in_flight = replica.calls;
+    Ok(response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            // This reference makes the closure own `in_flight`.
+            let _ = &in_flight;
+            frame
+        }))
+    }))
 }
 
 impl Service<Request<Body>> for BalancedChannel {

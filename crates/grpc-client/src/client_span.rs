@@ -6,17 +6,40 @@ use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry::{Context, global};
 use std::collections::HashMap;
 use tonic::{Code, Status};
-use tracing::{Span, field::Empty, info_span};
+use tracing::{Instrument as _, Span, field::Empty, info_span};
 
-/// Starts the span of a call and adds its context to the request. Outside a traced request, the span is
-/// disabled.
-pub(crate) fn start<B>(request: &mut Request<B>) -> Span {
-    if Span::current().is_none() {
-        return Span::none();
+/// Sends the request of a call in a span, and adds the context of the span to the request. Services send errors as
+/// `grpc-status` in the head of the response. For the caller, a call without a response is UNAVAILABLE.
+pub(crate) async fn trace<B, R, F>(
+    mut request: Request<B>,
+    send: impl FnOnce(Request<B>) -> F,
+) -> Result<Response<R>, Status>
+where
+    F: Future<Output = Result<Response<R>, Status>>,
+{
+    let span = create(request.uri().path());
+    if span.is_disabled() {
+        return send(request).await;
     }
-    let path = request.uri().path().trim_start_matches('/');
+    inject_context(&span, request.headers_mut());
+    let result = send(request).instrument(span.clone()).await;
+    let code = match &result {
+        Ok(response) => {
+            Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code())
+        }
+        Err(_) => Code::Unavailable,
+    };
+    span.record("rpc.grpc.status_code", i32::from(code));
+    if code != Code::Ok {
+        span.record("otel.status_code", "ERROR");
+    }
+    result
+}
+
+fn create(path: &str) -> Span {
+    let path = path.trim_start_matches('/');
     let (service, method) = path.split_once('/').unwrap_or((path, ""));
-    let span = info_span!(
+    info_span!(
         "call",
         otel.name = path,
         otel.kind = "client",
@@ -25,11 +48,7 @@ pub(crate) fn start<B>(request: &mut Request<B>) -> Span {
         rpc.service = service,
         rpc.method = method,
         rpc.grpc.status_code = Empty,
-    );
-    if !span.is_disabled() {
-        inject_context(&span, request.headers_mut());
-    }
-    span
+    )
 }
 
 /// Adds the trace context of the span to the headers of a request.
@@ -48,23 +67,5 @@ fn inject_context(span: &Span, headers: &mut HeaderMap) {
             value.set_sensitive(NEVER_INDEXED);
             headers.insert(name, value);
         }
-    }
-}
-
-/// Records the status of a call in its span. Services send errors as `grpc-status` in the head of the response.
-/// For the caller, a call without a response is UNAVAILABLE.
-pub(crate) fn finish<B>(span: &Span, result: &Result<Response<B>, Status>) {
-    if span.is_disabled() {
-        return;
-    }
-    let code = match result {
-        Ok(response) => {
-            Status::from_header_map(response.headers()).map_or(Code::Ok, |status| status.code())
-        }
-        Err(_) => Code::Unavailable,
-    };
-    span.record("rpc.grpc.status_code", i32::from(code));
-    if code != Code::Ok {
-        span.record("otel.status_code", "ERROR");
     }
 }

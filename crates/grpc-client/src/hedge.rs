@@ -1,12 +1,19 @@
-//! Decides when a call that changes nothing is sent once more, to another replica ("The Tail at Scale", Dean
-//! and Barroso, 2013). The second copy of the call is a *hedge*.
+//! Waits for the responses of calls that could be sent to another replica, too.
+//!
+//! If a call that changes nothing is late, it is sent once more, to another replica ("The Tail at Scale", Dean and
+//! Barroso, 2013). The second copy of the call is a *hedge*. If any other call is slow, only the health of its
+//! replica is checked.
 
+use crate::replica_set::Calls;
 use std::{
     pin::{Pin, pin},
     sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
     time::Duration,
 };
-use tokio::select;
+use tokio::{
+    select,
+    time::{Instant, timeout},
+};
 use tonic::Status;
 
 /// The delay of a hedge, as a multiple of the running p99.
@@ -14,7 +21,7 @@ const DELAY_FACTOR: u64 = 5;
 /// The minimum estimate of the p99, in nanoseconds. For shorter delays, timers are too coarse.
 const MIN_P99: u64 = 1_000_000;
 /// The maximum delay of a hedge. A call that is not answered for this long is sent once more, however slow the
-/// service is.
+/// service is. If the call may change something, the health of its replica is checked after this time.
 pub(crate) const MAX_DELAY: Duration = Duration::from_millis(500);
 /// The maximum estimate of the p99, in nanoseconds. A channel begins with it.
 const MAX_P99: u64 = 500_000_000 / DELAY_FACTOR;
@@ -50,8 +57,38 @@ impl Default for HedgePolicy {
 }
 
 impl HedgePolicy {
+    /// Waits for the response of a call that changes nothing. If it is late, the monitor of the replica is notified
+    /// through `calls`, and the replica is the last choice for calls until it reports its health. If `resend`
+    /// returns another call and the budget allows it, the first successful response is used, and the other call is
+    /// cancelled.
+    pub(crate) async fn hedge<R, F>(
+        &self,
+        calls: &Calls,
+        original: impl Future<Output = Result<R, Status>>,
+        resend: impl FnOnce() -> Option<F>,
+    ) -> Result<R, Status>
+    where
+        F: Future<Output = Result<R, Status>>,
+    {
+        let started = Instant::now();
+        let mut original = pin!(original);
+        let result = match timeout(self.delay(), &mut original).await {
+            Ok(result) => result,
+            Err(_elapsed) => {
+                calls.missed.notify_one();
+                // The budget is spent only if there is another replica.
+                match resend().filter(|_| self.try_spend()) {
+                    Some(hedge) => first_success(original, hedge).await,
+                    None => original.await,
+                }
+            }
+        };
+        self.record(started.elapsed());
+        result
+    }
+
     /// Returns the time that a call waits for its response before it is sent once more.
-    pub(crate) fn delay(&self) -> Duration {
+    fn delay(&self) -> Duration {
         Duration::from_nanos(self.p99.load(Relaxed) * DELAY_FACTOR)
     }
 
@@ -79,8 +116,22 @@ impl HedgePolicy {
     }
 }
 
+/// Waits for the response of a call that may change something, so it is not sent again. If the response is slow, the
+/// monitor of the replica is notified and checks its health. A replica that does not answer this check in time is
+/// the last choice for calls until it does.
+pub(crate) async fn watch<R>(calls: &Calls, call: impl Future<Output = R>) -> R {
+    let mut call = pin!(call);
+    match timeout(MAX_DELAY, &mut call).await {
+        Ok(result) => result,
+        Err(_elapsed) => {
+            calls.slow.notify_one();
+            call.await
+        }
+    }
+}
+
 /// Waits for the first successful response. If both calls fail, returns the error of the later one.
-pub(crate) async fn first_success<R>(
+async fn first_success<R>(
     mut original: Pin<&mut impl Future<Output = Result<R, Status>>>,
     hedge: impl Future<Output = Result<R, Status>>,
 ) -> Result<R, Status> {

@@ -1,13 +1,13 @@
 //! The transport of gRPC clients for services that have several replicas.
 //!
 //! A generated client sends its calls through a [`BalancedChannel`] (`balancer.rs`), as in
-//! `AuthServiceClient::new(channel)`. `dns_watcher` resolves the name of the service and runs a
-//! `replica_monitor` for each address, which keeps a `connection` open and follows the health of the replica.
-//! The watcher and the monitors keep the `replica_set` current, from which the `picker` chooses a replica for
-//! each call: the least loaded one, or the one of the call's key (`affinity`). A read that takes too long may
-//! be sent to a second replica, too (`hedge`). `discovery` finds the addresses of replicas and opens streams to
-//! them, `connect_error` and `failure_log` say why a replica cannot be reached, and `client_span` traces calls.
-//! In a simulation, `test_support` stands in for the network.
+//! `AuthServiceClient::new(channel)`. The channel picks a replica for each call: the least loaded one, or the one
+//! of the call's key (`affinity`). `dns_watcher` resolves the name of the service and runs a `replica_monitor` for
+//! each address, which keeps a `connection` open and follows the health of the replica. The watcher and the monitors
+//! keep the `replica_set` current, from which the channel picks. If there are several replicas, `hedge` watches the
+//! calls, and may send one that changes nothing to a second replica, too. `discovery` finds the addresses of replicas
+//! and opens streams to them, `connect_error` and `failure_log` say why a replica cannot be reached, and
+//! `client_span` traces calls. In a simulation, `test_support` stands in for the network.
 //!
 //! The caller's side of a call is in these files:
 //!
@@ -35,7 +35,6 @@ mod dns_watcher;
 mod error;
 mod failure_log;
 mod hedge;
-mod picker;
 #[cfg(feature = "settings")]
 mod probe;
 mod replica_monitor;

@@ -3,13 +3,12 @@ mod fake_replica;
 mod frozen_replica;
 mod silent_resolver;
 
-use super::{BalancedChannel, Shared};
+use super::{BalancedChannel, RECHECK_TIMEOUT, Shared};
 use crate::{
     connection::Stream,
     discovery::{Discover, ServiceInfo},
     dns_watcher::{RESOLVE_INTERVAL, RESOLVE_TIMEOUT},
     hedge::HedgePolicy,
-    picker::{Picker, RECHECK_TIMEOUT},
     replica_monitor::HEALTH_TIMEOUT,
     replica_set::{Replica, ReplicaEntry, ReplicaSet},
 };
@@ -62,7 +61,8 @@ fn address(last: u8) -> SocketAddr {
 fn manual_channel() -> (BalancedChannel, Arc<ReplicaSet>) {
     let set = Arc::<ReplicaSet>::default();
     let shared = Shared {
-        picker: Picker::new(Arc::clone(&set)),
+        set: Arc::clone(&set),
+        next_index: AtomicUsize::new(0),
         hedging: HedgePolicy::default(),
         origin: Uri::from_static("http://auth-service"),
         _watcher: JoinSet::new(),

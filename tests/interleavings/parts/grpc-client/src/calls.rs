@@ -1,5 +1,5 @@
-//! Scenarios of calls while replicas come and go. They run balancer.rs, picker.rs, replica_monitor.rs, dns_watcher.rs
-//! and batch_call.rs.
+//! Scenarios of calls while replicas come and go. They run balancer.rs, replica_monitor.rs, dns_watcher.rs and
+//! batch_call.rs.
 
 use crate::{
     BalancedChannel, BatchCall, CallBatcher, CallError, ReplicaBatchers, ServiceInfo,

@@ -26,8 +26,6 @@ mod error;
 mod failure_log;
 #[path = "../../../../../crates/grpc-client/src/hedge.rs"]
 mod hedge;
-#[path = "../../../../../crates/grpc-client/src/picker.rs"]
-mod picker;
 #[path = "../../../../../crates/grpc-client/src/replica_monitor.rs"]
 mod replica_monitor;
 #[path = "../../../../../crates/grpc-client/src/replica_set.rs"]
