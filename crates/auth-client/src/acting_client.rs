@@ -21,9 +21,7 @@ pub use passwords::PasswordLink;
 pub use second_factor::SecondFactorEnrolment;
 
 use crate::connections::{Client, Connections};
-use rolegate_grpc_client::{
-    CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, authenticated_request, call, read,
-};
+use rolegate_grpc_client::{Call, CallContext, CallError, PASSWORD_TIMEOUT};
 use rolegate_proto::authorization::is_api_key;
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
@@ -52,38 +50,41 @@ impl ActingClient {
     }
 
     /// Calls a method that may change something, so the call is never repeated.
-    async fn call<M, A>(
+    async fn call<M: Clone, A>(
         &self,
         message: M,
-        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
+        method: impl AsyncFn(&mut Client, Request<M>) -> Result<Response<A>, Status>,
     ) -> Result<A, CallError> {
-        let request = self.request(message)?;
-        call(READ_TIMEOUT, &self.connections.client, request, method).await
+        Call::change(self.context)
+            .authenticated(&self.token)?
+            .send(&self.connections.client, message, method)
+            .await
     }
 
-    /// Calls a method that changes nothing, so the call may be repeated at another replica.
-    async fn read<M, A>(
+    /// Calls a method that changes nothing, so the call may be repeated, also at another replica.
+    async fn read<M: Clone, A>(
         &self,
         message: M,
-        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
+        method: impl AsyncFn(&mut Client, Request<M>) -> Result<Response<A>, Status>,
     ) -> Result<A, CallError> {
-        let request = self.request(message)?;
-        read(READ_TIMEOUT, &self.connections.client, request, method).await
+        Call::read(self.context)
+            .authenticated(&self.token)?
+            .send(&self.connections.client, message, method)
+            .await
     }
 
     /// Calls a method that hashes a password, with the longer deadline of such methods. `client` comes from
     /// `Connections::password_client` or `Connections::password_client_for`.
-    async fn call_hashing<M, A>(
+    async fn call_hashing<M: Clone, A>(
         &self,
         client: Client,
         message: M,
-        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
+        method: impl AsyncFn(&mut Client, Request<M>) -> Result<Response<A>, Status>,
     ) -> Result<A, CallError> {
-        let request = self.request(message)?;
-        call(PASSWORD_TIMEOUT, &client, request, method).await
-    }
-
-    fn request<M>(&self, message: M) -> Result<Request<M>, CallError> {
-        authenticated_request(message, &self.token, self.context)
+        Call::change(self.context)
+            .with_timeout(PASSWORD_TIMEOUT)
+            .authenticated(&self.token)?
+            .send(&client, message, method)
+            .await
     }
 }

@@ -11,8 +11,7 @@ use crate::{
 };
 use parking_lot::Mutex;
 use rolegate_grpc_client::{
-    BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, PASSWORD_TIMEOUT,
-    READ_TIMEOUT, ReplicaBatchers, call,
+    BalancedChannel, Call, CallBatcher, CallContext, CallError, PASSWORD_TIMEOUT, ReplicaBatchers,
 };
 use rolegate_proto::{
     Role,
@@ -27,9 +26,8 @@ use std::{
     collections::HashSet,
     hash::{BuildHasher as _, RandomState},
     sync::Arc,
-    time::Instant,
 };
-use tonic::{Code, Response};
+use tonic::{Code, Request, Response, Status};
 
 /// The maximum number of digests of credentials to remember, of 8 bytes each. At the maximum, all digests are
 /// dropped. The next check of each of these credentials is then a call of its own.
@@ -85,7 +83,7 @@ impl CredentialChecks {
         roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
-        let deadline = Instant::now() + PASSWORD_TIMEOUT;
+        let call = Call::change(context).with_timeout(PASSWORD_TIMEOUT);
         let message = |client_address: Option<String>| VerifyCredentialsRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
@@ -114,10 +112,10 @@ impl CredentialChecks {
                 Ok(None) | Err(_) => {}
             }
         }
-        let remaining = deadline.saturating_duration_since(Instant::now());
         let client = self.connections.password_client_for(username);
-        let request = context.request(message(None));
-        let response = call(remaining, &client, request, Client::verify_credentials).await;
+        let response = call
+            .send(&client, message(None), Client::verify_credentials)
+            .await;
         // Credentials that were not in the cache this time are not batched the next time, because a replica
         // may cache nothing.
         if can_share_call || response.is_err() {
@@ -149,7 +147,7 @@ impl CredentialChecks {
 async fn verify_cached(
     passwords: BalancedChannel,
     requests: Vec<VerifyCredentialsRequest>,
-    batch_call: BatchCall,
+    call: Call,
 ) -> Vec<Result<Option<User>, CallError>> {
     let size = requests.len();
     // All requests of a batch belong to the same replica. If that replica is lost meanwhile, another one answers,
@@ -159,20 +157,9 @@ async fn verify_cached(
         .map(|request| &*request.username)
         .unwrap_or_default();
     let client = Client::new(passwords.for_key(username));
-    let request = batch_call.request(BatchVerifyCredentialsRequest { items: requests });
+    let batch = BatchVerifyCredentialsRequest { items: requests };
     // The call is not repeated at another replica, because none has the same cache.
-    let response = call(READ_TIMEOUT, &client, request, async |client, request| {
-        match client.batch_verify_credentials(request).await {
-            // An auth-service of the previous release does not have this call. It is treated as one with an
-            // empty cache.
-            Err(status) if status.code() == Code::Unimplemented => {
-                let outcomes = vec![VerifyCredentialsResponse::default(); size];
-                Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))
-            }
-            response => response,
-        }
-    })
-    .await;
+    let response = call.sent_once().send(&client, batch, verify_batch).await;
     match response {
         // Outcomes belong to items by their order. If one were missing, users would get the outcomes of
         // others.
@@ -183,5 +170,21 @@ async fn verify_cached(
             .collect(),
         Ok(_) => vec![Err(CallError::Malformed); size],
         Err(error) => vec![Err(error); size],
+    }
+}
+
+/// Calls `BatchVerifyCredentials`. An auth-service of the previous release does not have this call. It is treated as
+/// one with an empty cache.
+async fn verify_batch(
+    client: &mut Client,
+    request: Request<BatchVerifyCredentialsRequest>,
+) -> Result<Response<BatchVerifyCredentialsResponse>, Status> {
+    let size = request.get_ref().items.len();
+    match client.batch_verify_credentials(request).await {
+        Err(status) if status.code() == Code::Unimplemented => {
+            let outcomes = vec![VerifyCredentialsResponse::default(); size];
+            Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))
+        }
+        response => response,
     }
 }

@@ -2,7 +2,7 @@
 //! of these requests have arrived, so a decision never uses a role that was read before its request.
 
 use crate::{connections::Client, user::User};
-use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
+use rolegate_grpc_client::{Call, CallBatcher, CallError};
 use rolegate_proto::{
     Reason, Role,
     auth_v1::{
@@ -102,7 +102,7 @@ pub(crate) fn decision_batcher(client: Client) -> DecisionBatcher {
 async fn request_decisions(
     client: Client,
     requests: Vec<AuthorizeRequest>,
-    call: BatchCall,
+    call: Call,
 ) -> Vec<Result<User, CallError>> {
     let size = requests.len();
     #[cfg(feature = "metrics")]

@@ -5,7 +5,7 @@
 //! again. The watcher stores the position, so no change is lost if the process ends.
 
 use crate::connections::Client;
-use rolegate_grpc_client::{CallContext, CallError, authenticated_request, open_stream};
+use rolegate_grpc_client::{Call, CallContext, CallError};
 use rolegate_proto::{Reason, auth_v1::WatchUsersRequest};
 use secrecy::SecretString;
 use std::{convert::Infallible, error::Error, time::Duration};
@@ -105,11 +105,11 @@ async fn watch_once(
         from_revision: position.revision.filter(|_| !has_gap),
         seal: position.seal,
     };
-    let request = match position.token {
-        Some(token) => authenticated_request(message, &token, CallContext::default())?,
-        None => CallContext::default().request(message),
-    };
-    let mut stream = open_stream(client, request, Client::watch_users).await?;
+    let mut call = Call::stream(CallContext::default());
+    if let Some(token) = position.token {
+        call = call.authenticated(&token)?;
+    }
+    let mut stream = call.send(client, message, Client::watch_users).await?;
     loop {
         let response = stream.message().await;
         let response = response.map_err(|status| CallError::from_status(&status, false))?;

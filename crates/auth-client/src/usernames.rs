@@ -2,7 +2,7 @@
 
 use crate::connections::Client;
 use rolegate_batcher::answer_by_key;
-use rolegate_grpc_client::{BatchCall, CallBatcher, CallError};
+use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
 use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest, limits::MAX_USERNAME_BATCH};
 #[cfg(feature = "metrics")]
 use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
@@ -36,7 +36,10 @@ pub(crate) async fn get_usernames(
     ids: &[i64],
     request_id: Option<RequestId>,
 ) -> Result<HashMap<i64, String>, CallError> {
-    let call = BatchCall::single(request_id);
+    let call = Call::read(CallContext {
+        client_address: None,
+        request_id,
+    });
     let mut usernames = HashMap::with_capacity(ids.len());
     for ids in ids.chunks(MAX_USERNAME_BATCH) {
         usernames.extend(get_batch(client, &call, ids.to_vec()).await?);
@@ -46,7 +49,7 @@ pub(crate) async fn get_usernames(
 
 async fn get_batch(
     client: &Client,
-    call: &BatchCall,
+    call: &Call,
     ids: Vec<i64>,
 ) -> Result<HashMap<i64, String>, CallError> {
     let message = BatchGetUsersRequest { ids };

@@ -1,7 +1,7 @@
 //! Traces calls: client spans with the attributes of OpenTelemetry's RPC conventions, and the trace context
 //! in the headers of the request (W3C Trace Context).
 
-use crate::call_context::NEVER_INDEXED;
+use crate::call::NEVER_INDEXED;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response};
 use opentelemetry::{Context, global};
 use std::collections::HashMap;

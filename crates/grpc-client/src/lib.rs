@@ -11,11 +11,10 @@
 //!
 //! The caller's side of a call is in these files:
 //!
-//! - `deadline`: [`call`], [`read`] and [`retry_until`] enforce deadlines. The last two may repeat a call, so
-//!   they are for calls that change nothing. [`open_stream`] opens a stream without a deadline.
-//! - `batch_call`: with a [`CallBatcher`], concurrent requests share calls ([`BatchCall`]).
-//!   [`ReplicaBatchers`] has a batcher for each replica.
-//! - `call_context`: [`CallContext`] and [`authenticated_request`] fill the metadata of a call.
+//! - `call`: a [`Call`] has the deadline and the metadata of a call, says whether it may be sent more than once, and
+//!   sends it. [`CallContext`] says which request the call serves.
+//! - `call_batcher`: with a [`CallBatcher`], concurrent requests share calls. [`ReplicaBatchers`] has a batcher for
+//!   each replica.
 //! - `error`: [`CallError`] says why a call failed, by the reasons of the contracts.
 //! - [`settings`] (feature `settings`) loads [`ClientTls`] from the files that settings name, and `probe`
 //!   checks the connection to each replica, for `doctor`.
@@ -24,12 +23,11 @@
 
 mod affinity;
 mod balancer;
-mod batch_call;
-mod call_context;
+mod call;
+mod call_batcher;
 mod client_span;
 mod connect_error;
 mod connection;
-mod deadline;
 mod discovery;
 mod dns_watcher;
 mod error;
@@ -45,10 +43,9 @@ pub mod settings;
 mod test_support;
 
 pub use balancer::BalancedChannel;
-pub use batch_call::{BatchCall, CallBatcher, ReplicaBatchers};
-pub use call_context::{CallContext, authenticated_request};
+pub use call::{Call, CallContext, PASSWORD_TIMEOUT, READ_TIMEOUT};
+pub use call_batcher::{CallBatcher, ReplicaBatchers};
 pub use connection::Stream;
-pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, open_stream, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};
 pub use rolegate_grpc_tls::{ClientTls, FileError, Identity, TlsFiles};

@@ -2,8 +2,7 @@
 
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
-    BalancedChannel, BatchCall, CallBatcher, CallContext, CallError, READ_TIMEOUT, ServiceInfo,
-    authenticated_request, call, retry_until,
+    BalancedChannel, Call, CallBatcher, CallContext, CallError, ServiceInfo,
 };
 use rolegate_proto::{
     Reason,
@@ -20,8 +19,6 @@ use secrecy::SecretString;
 use std::collections::HashMap;
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;
-use tokio::time::Instant;
-use tonic::{Request, Response, Status};
 
 type Client = PostServiceClient<BalancedChannel>;
 
@@ -66,8 +63,10 @@ impl PostsClient {
         message: CreatePostRequest,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let request = authenticated_request(message, actor, context)?;
-        let response = self.call(request, Client::create_post).await?;
+        let call = Call::change(context).authenticated(actor)?;
+        let response = call
+            .send(&self.client, message, Client::create_post)
+            .await?;
         response.post.ok_or(CallError::Malformed)
     }
 
@@ -84,13 +83,9 @@ impl PostsClient {
         message: ListPostsRequest,
         context: CallContext,
     ) -> Result<ListPostsResponse, CallError> {
-        retry_until(
-            Instant::now() + READ_TIMEOUT,
-            &self.client,
-            || context.request(message),
-            Client::list_posts,
-        )
-        .await
+        Call::read(context)
+            .send(&self.client, message, Client::list_posts)
+            .await
     }
 
     /// Replaces the title and the content of a post, and returns the changed post.
@@ -100,8 +95,10 @@ impl PostsClient {
         message: UpdatePostRequest,
         context: CallContext,
     ) -> Result<Post, CallError> {
-        let request = authenticated_request(message, actor, context)?;
-        let response = self.call(request, Client::update_post).await?;
+        let call = Call::change(context).authenticated(actor)?;
+        let response = call
+            .send(&self.client, message, Client::update_post)
+            .await?;
         response.post.ok_or(CallError::Malformed)
     }
 
@@ -112,17 +109,11 @@ impl PostsClient {
         post_id: i64,
         context: CallContext,
     ) -> Result<(), CallError> {
-        let request = authenticated_request(DeletePostRequest { post_id }, actor, context)?;
-        self.call(request, Client::delete_post).await.map(drop)
-    }
-
-    /// Calls a method that changes something, so the call is never repeated.
-    async fn call<M, A>(
-        &self,
-        request: Request<M>,
-        method: impl AsyncFnOnce(&mut Client, Request<M>) -> Result<Response<A>, Status>,
-    ) -> Result<A, CallError> {
-        call(READ_TIMEOUT, &self.client, request, method).await
+        let message = DeletePostRequest { post_id };
+        let call = Call::change(context).authenticated(actor)?;
+        call.send(&self.client, message, Client::delete_post)
+            .await
+            .map(drop)
     }
 }
 
@@ -139,7 +130,7 @@ fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
 
 async fn get_posts(
     client: &Client,
-    call: &BatchCall,
+    call: &Call,
     post_ids: Vec<i64>,
 ) -> Result<HashMap<i64, Post>, CallError> {
     if let [post_id] = post_ids[..] {

@@ -2,7 +2,7 @@
 
 use super::AuthClient;
 use crate::connections::Client;
-use rolegate_grpc_client::{CallContext, CallError, PASSWORD_TIMEOUT, READ_TIMEOUT, call, read};
+use rolegate_grpc_client::{Call, CallContext, CallError, PASSWORD_TIMEOUT};
 use rolegate_proto::auth_v1::{
     GetPasswordLinkRequest, GetPasswordLinkResponse, GetPasswordPolicyRequest,
     GetPasswordPolicyResponse, RedeemPasswordLinkRequest,
@@ -18,13 +18,15 @@ impl AuthClient {
         password: &SecretString,
         context: CallContext,
     ) -> Result<(), CallError> {
-        let request = context.request(RedeemPasswordLinkRequest {
+        let request = RedeemPasswordLinkRequest {
             token: token.expose_secret().to_owned(),
             password: password.expose_secret().to_owned(),
-        });
+        };
         let client = self.shared.connections.password_client();
-        let method = Client::redeem_password_link;
-        call(PASSWORD_TIMEOUT, &client, request, method).await?;
+        Call::change(context)
+            .with_timeout(PASSWORD_TIMEOUT)
+            .send(&client, request, Client::redeem_password_link)
+            .await?;
         Ok(())
     }
 
@@ -36,11 +38,13 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<GetPasswordLinkResponse, CallError> {
         let token = token.expose_secret().to_owned();
-        let request = context.request(GetPasswordLinkRequest { token });
+        let request = GetPasswordLinkRequest { token };
         let client = &self.shared.connections.client;
-        // The call is not a `read`, because a read may be sent twice, and a wrong token would then count as two
-        // attempts.
-        call(READ_TIMEOUT, client, request, Client::get_password_link).await
+        // The call is not `Call::read`, because a read may be sent twice, and a wrong token would then count as
+        // two attempts.
+        Call::change(context)
+            .send(client, request, Client::get_password_link)
+            .await
     }
 
     /// Returns the allowed lengths of a new password, in bytes.
@@ -48,8 +52,13 @@ impl AuthClient {
         &self,
         context: CallContext,
     ) -> Result<GetPasswordPolicyResponse, CallError> {
-        let request = context.request(GetPasswordPolicyRequest {});
         let client = &self.shared.connections.client;
-        read(READ_TIMEOUT, client, request, Client::get_password_policy).await
+        Call::read(context)
+            .send(
+                client,
+                GetPasswordPolicyRequest {},
+                Client::get_password_policy,
+            )
+            .await
     }
 }

@@ -2,7 +2,7 @@
 
 use super::AuthClient;
 use crate::{connections::Client, response_time::required_time, user::User};
-use rolegate_grpc_client::{CallContext, CallError, PASSWORD_TIMEOUT, call};
+use rolegate_grpc_client::{Call, CallContext, CallError, PASSWORD_TIMEOUT};
 use rolegate_proto::{
     auth_v1::{CreateSessionRequest, CreateSessionResponse, LoginRequest, RegisterRequest},
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
@@ -117,11 +117,14 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<(), CallError> {
         let client = self.shared.connections.password_client();
-        let request = context.request(RegisterRequest {
+        let request = RegisterRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
-        });
-        call(PASSWORD_TIMEOUT, &client, request, Client::register).await?;
+        };
+        Call::change(context)
+            .with_timeout(PASSWORD_TIMEOUT)
+            .send(&client, request, Client::register)
+            .await?;
         Ok(())
     }
 
@@ -135,12 +138,15 @@ impl AuthClient {
         context: CallContext,
     ) -> Result<(SecretString, User), CallError> {
         let client = self.shared.connections.password_client_for(username);
-        let request = context.request(LoginRequest {
+        let request = LoginRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
             otp: otp.map(str::to_owned),
-        });
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::login).await?;
+        };
+        let response = Call::change(context)
+            .with_timeout(PASSWORD_TIMEOUT)
+            .send(&client, request, Client::login)
+            .await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
     }
@@ -161,7 +167,7 @@ impl AuthClient {
     ) -> Result<SignInStep, CallError> {
         let client = self.shared.connections.password_client_for(username);
         let pending_sign_in = two_step.pending.as_ref();
-        let request = context.request(CreateSessionRequest {
+        let request = CreateSessionRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
             name,
@@ -172,8 +178,11 @@ impl AuthClient {
             with_application: session_use.is_pair(),
             place: two_step.place,
             pending_sign_in: pending_sign_in.map(|token| token.expose_secret().to_owned()),
-        });
-        let response = call(PASSWORD_TIMEOUT, &client, request, Client::create_session).await?;
+        };
+        let response = Call::change(context)
+            .with_timeout(PASSWORD_TIMEOUT)
+            .send(&client, request, Client::create_session)
+            .await?;
         SignInStep::from_response(response, session_use)
     }
 }

@@ -8,7 +8,7 @@ use auth_fixture::{Calls, credential};
 use rolegate_auth_client::{
     AuthClient, CallContext, CallError, Reason, Requirement, Role, User,
     auth_v1::{
-        BatchAuthorizeRequest, BatchVerifyCredentialsRequest, RegisterRequest,
+        BatchAuthorizeRequest, BatchVerifyCredentialsRequest, ListRolesRequest, RegisterRequest,
         VerifyCredentialsRequest,
     },
 };
@@ -203,7 +203,7 @@ async fn cancelled_decision_is_not_sent_and_cancels_no_other() {
 
 /// The clock of this test runs, because the client pauses before it retries.
 #[tokio::test]
-async fn unavailable_decision_is_retried_and_registration_is_not() {
+async fn unavailable_read_is_retried_and_registration_is_not() {
     let service = auth_fixture::start(&[]);
     let client = service.client();
     let calls = service.calls;
@@ -213,6 +213,13 @@ async fn unavailable_decision_is_retried_and_registration_is_not() {
     let decision = ask(&client, token("user")).await.expect("no panic");
     assert_eq!(decision.expect("a user").username, "user");
     assert_eq!(calls.methods(), ["Authorize"; 3]);
+    let admin = client
+        .clone()
+        .acting_for(token("admin").into(), CallContext::default());
+    calls.fail_next("ListRoles", down());
+    let roles = admin.send(ListRolesRequest {}).await;
+    assert!(roles.is_ok(), "{roles:?}");
+    assert_eq!(calls.requests::<ListRolesRequest>("ListRoles").len(), 2);
     calls.fail_next("Register", down());
     let password = SecretString::from("sesame");
     let registered = client

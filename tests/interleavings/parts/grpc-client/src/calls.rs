@@ -1,8 +1,8 @@
 //! Scenarios of calls while replicas come and go. They run balancer.rs, replica_monitor.rs, dns_watcher.rs and
-//! batch_call.rs.
+//! call_batcher.rs.
 
 use crate::{
-    BalancedChannel, BatchCall, CallBatcher, CallError, ReplicaBatchers, ServiceInfo,
+    BalancedChannel, Call, CallBatcher, CallError, ReplicaBatchers, ServiceInfo,
     affinity::Affinity,
     connection::Host,
     discovery::set_network,
@@ -142,7 +142,7 @@ pub fn one_batcher_for_each_replica() {
     STARTED.store(0, SeqCst);
     let start = |_: BalancedChannel| {
         STARTED.fetch_add(1, SeqCst);
-        CallBatcher::new(2, async |batch: Vec<u32>, _: BatchCall| {
+        CallBatcher::new(2, async |batch: Vec<u32>, _: Call| {
             yield_now().await;
             batch.into_iter().map(Ok::<_, CallError>).collect()
         })

@@ -7,17 +7,15 @@
 mod affinity;
 #[path = "../../../../../crates/grpc-client/src/balancer.rs"]
 mod balancer;
-#[path = "../../../../../crates/grpc-client/src/batch_call.rs"]
-mod batch_call;
-#[path = "../../../../../crates/grpc-client/src/call_context.rs"]
-mod call_context;
+#[path = "../../../../../crates/grpc-client/src/call.rs"]
+mod call;
+#[path = "../../../../../crates/grpc-client/src/call_batcher.rs"]
+mod call_batcher;
 #[path = "../../../../../crates/grpc-client/src/client_span.rs"]
 mod client_span;
 #[path = "../../../../../crates/grpc-client/src/connect_error.rs"]
 mod connect_error;
 mod connection;
-#[path = "../../../../../crates/grpc-client/src/deadline.rs"]
-mod deadline;
 mod discovery;
 #[path = "../../../../../crates/grpc-client/src/dns_watcher.rs"]
 mod dns_watcher;
@@ -35,9 +33,8 @@ pub mod calls;
 pub mod replicas;
 
 pub use balancer::BalancedChannel;
-pub use batch_call::{BatchCall, CallBatcher, ReplicaBatchers};
-pub use call_context::{CallContext, authenticated_request};
+pub use call::{Call, CallContext, PASSWORD_TIMEOUT, READ_TIMEOUT};
+pub use call_batcher::{CallBatcher, ReplicaBatchers};
 pub use connection::Stream;
-pub use deadline::{PASSWORD_TIMEOUT, READ_TIMEOUT, call, open_stream, read, retry_until};
 pub use discovery::{InvalidAddress, ServiceInfo};
 pub use error::{CallError, ServiceError};

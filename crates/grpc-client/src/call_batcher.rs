@@ -4,18 +4,13 @@ use crate::{
     CallError,
     affinity::Affinity,
     balancer::BalancedChannel,
-    call_context::join_request_ids,
-    deadline::{READ_TIMEOUT, retry_until},
+    call::{Call, READ_TIMEOUT},
 };
 use parking_lot::Mutex;
 use rolegate_batcher::{Batcher, Limits};
-use rolegate_proto::{RequestId, metadata::REQUEST_ID};
+use rolegate_proto::RequestId;
 use std::{collections::HashMap, time::Duration};
 use tokio::time::{Instant, timeout_at};
-use tonic::{
-    Request, Response, Status,
-    metadata::{Ascii, MetadataValue},
-};
 
 /// The maximum time that a call in flight delays the next call. If the call takes longer, for example because
 /// its replica hangs, the next one is sent anyway.
@@ -44,10 +39,11 @@ struct Member<R> {
 
 impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     /// Creates a batcher of up to `max_batch_size` requests. `send` makes the call and returns one answer for
-    /// each request, in the order of the requests.
+    /// each request, in the order of the requests. The deadline of the call is the latest of the requests, and the
+    /// call has the ids of all of them.
     pub fn new<F>(
         max_batch_size: usize,
-        send: impl Fn(Vec<R>, BatchCall) -> F + Send + Sync + 'static,
+        send: impl Fn(Vec<R>, Call) -> F + Send + Sync + 'static,
     ) -> Self
     where
         F: Future<Output = Vec<Result<A, CallError>>> + Send + 'static,
@@ -61,7 +57,11 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
             max_in_flight_stalled: MAX_IN_FLIGHT_STALLED,
         };
         let batcher = Batcher::new(limits, move |members: Vec<Member<R>>| {
-            let call = BatchCall::new(&members);
+            let deadline = members.iter().map(|member| member.deadline).max();
+            let call = Call::read_for_all(
+                members.iter().filter_map(|member| member.request_id),
+                deadline.unwrap_or_else(Instant::now),
+            );
             let requests = members.into_iter().map(|member| member.request).collect();
             send(requests, call)
         });
@@ -83,53 +83,6 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
             Ok(Err(_dropped)) => Err(CallError::Unavailable),
             Err(_elapsed) => Err(CallError::DeadlineExceeded),
         }
-    }
-}
-
-/// A call for a batch. Its deadline is the latest deadline of the requests, and its metadata has their ids.
-#[derive(Debug)]
-pub struct BatchCall {
-    deadline: Instant,
-    request_ids: Option<MetadataValue<Ascii>>,
-}
-
-impl BatchCall {
-    fn new<R>(members: &[Member<R>]) -> Self {
-        let deadline = members.iter().map(|member| member.deadline).max();
-        Self {
-            deadline: deadline.unwrap_or_else(Instant::now),
-            request_ids: join_request_ids(members.iter().filter_map(|member| member.request_id)),
-        }
-    }
-
-    /// Creates a call for a request that is a batch by itself.
-    #[must_use]
-    pub fn single(request_id: Option<RequestId>) -> Self {
-        Self {
-            deadline: Instant::now() + READ_TIMEOUT,
-            request_ids: join_request_ids(request_id.into_iter()),
-        }
-    }
-
-    /// Calls a method of a generated client. If the service is unavailable, repeats the call a few times before
-    /// the deadline.
-    pub async fn send<C: Clone, M: Clone, A>(
-        &self,
-        client: &C,
-        message: M,
-        method: impl AsyncFn(&mut C, Request<M>) -> Result<Response<A>, Status>,
-    ) -> Result<A, CallError> {
-        let request = || self.request(message.clone());
-        retry_until(self.deadline, client, request, method).await
-    }
-
-    /// Creates a request with the ids of the batch in its metadata.
-    pub fn request<M>(&self, message: M) -> Request<M> {
-        let mut request = Request::new(message);
-        if let Some(ids) = &self.request_ids {
-            request.metadata_mut().insert(REQUEST_ID, ids.clone());
-        }
-        request
     }
 }
 
