@@ -15,7 +15,11 @@ pub use api_error::{ApiError, RequiredRoles};
 pub use ipnet::IpNet;
 pub use proxy_user::{ProxyPeers, ProxyUser};
 
-use crate::{acting_client::ActingClient, client::AuthClient, decisions::Requirement, user::User};
+use crate::{
+    acting_client::ActingClient,
+    client::{AuthClient, Requirement},
+    user::User,
+};
 use axum::{
     extract::{FromRef, FromRequestParts},
     middleware::{FromExtractorLayer, from_extractor_with_state},

@@ -1,26 +1,30 @@
 //! The client of auth-service, and its calls that need no actor.
 //!
-//! This file has the construction of the client, role decisions and checks of credentials. `sign_in` has
-//! registration, logins and sessions, and `password_links` has what a person with a password link can do.
+//! This file has the construction of the client, checks of credentials and lookups of usernames. `decisions` has
+//! role decisions, `sign_in` has registration, logins and sessions, and `password_links` has what a person with a
+//! password link can do.
 
+mod decisions;
 mod password_links;
 mod sign_in;
 
+#[cfg(feature = "metrics")]
+pub use decisions::DECISIONS;
+pub use decisions::Requirement;
 pub use sign_in::{NewSession, SessionUse, SignInStep, TwoStepSignIn};
 
 use crate::{
     acting_client::ActingClient,
     connections::{Client, Connections},
     credential_checks::{AcceptedPassword, CredentialChecks},
-    decisions::{DecisionBatcher, Requirement, authorize_request, decision_batcher},
     user::User,
     user_changes::{UserWatcher, watch_users},
     usernames::{UsernameBatcher, get_usernames, username_batcher},
 };
 use rolegate_grpc_client::{
-    BalancedChannel, CallContext, CallError, ClientTls, InvalidAddress, ServiceInfo,
+    BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress, ServiceInfo,
 };
-use rolegate_proto::{Role, SERVICE_NAME};
+use rolegate_proto::{Role, SERVICE_NAME, auth_v1::AuthorizeRequest};
 use secrecy::SecretString;
 use std::{collections::HashMap, convert::Infallible, sync::Arc};
 
@@ -33,7 +37,8 @@ pub struct AuthClient {
 #[derive(Debug)]
 struct Shared {
     connections: Arc<Connections>,
-    decisions: DecisionBatcher,
+    /// Collects concurrent decisions into calls. Each one gets the user, or the error that says why it was refused.
+    decisions: CallBatcher<AuthorizeRequest, User>,
     usernames: UsernameBatcher,
     credential_checks: CredentialChecks,
 }
@@ -70,7 +75,7 @@ impl AuthClient {
         });
         Self {
             shared: Arc::new(Shared {
-                decisions: decision_batcher(connections.client.clone()),
+                decisions: Self::decision_batcher(connections.client.clone()),
                 usernames: username_batcher(connections.client.clone()),
                 credential_checks: CredentialChecks::new(Arc::clone(&connections)),
                 connections,
@@ -86,40 +91,6 @@ impl AuthClient {
             token,
             context,
         }
-    }
-
-    /// Asks auth-service whether the bearer of an access token, session or API key meets a requirement. Returns
-    /// the user if so, and an error otherwise. The decision uses the role that is stored now.
-    ///
-    /// Concurrent decisions share calls. A call carries the request ids of all its decisions. The client address
-    /// is sent only with an API key.
-    pub async fn authorize(
-        &self,
-        access_token: &SecretString,
-        requirement: Requirement<'_>,
-        context: CallContext,
-    ) -> Result<User, CallError> {
-        let request = authorize_request(access_token, requirement, context.client_address)?;
-        self.shared
-            .decisions
-            .submit(request, context.request_id)
-            .await
-    }
-
-    /// Decides as [`Self::authorize`] does, but about a session from a cookie of the sign-in page. No other
-    /// kind of token is accepted.
-    pub async fn authorize_cookie(
-        &self,
-        session: &SecretString,
-        requirement: Requirement<'_>,
-        context: CallContext,
-    ) -> Result<User, CallError> {
-        let mut request = authorize_request(session, requirement, context.client_address)?;
-        request.from_cookie = true;
-        self.shared
-            .decisions
-            .submit(request, context.request_id)
-            .await
     }
 
     /// Checks a username and a password, for HTTP Basic (RFC 7617), and returns the user. The caller compares the

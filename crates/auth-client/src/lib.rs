@@ -5,7 +5,7 @@
 //! user. They give every call a deadline. Calls with a secret or a check have a method; the others are made with
 //! [`ActingClient::send`], which takes the messages of the contract ([`auth_v1`]) as they are.
 //!
-//! A role decision goes through `decisions.rs`, where concurrent decisions share a call and never use a stale
+//! A role decision is in `client/decisions.rs`, where concurrent decisions share a call and never use a stale
 //! role. `credential_checks.rs` lets checks of HTTP Basic share calls, and `usernames.rs` does so for lookups of
 //! names. All calls use the channels in `connections.rs`, which spread the calls over all replicas. Retries,
 //! deadlines and TLS are in `rolegate-grpc-client`. This crate decides nothing by itself and caches no users.
@@ -27,7 +27,6 @@ pub mod axum;
 mod client;
 mod connections;
 mod credential_checks;
-mod decisions;
 mod response_time;
 #[cfg(feature = "settings")]
 pub mod settings;
@@ -38,11 +37,10 @@ mod user_changes;
 mod usernames;
 
 pub use acting_client::{ActingClient, ActingRequest, PasswordLink, SecondFactorEnrolment};
-pub use client::{AuthClient, NewSession, SessionUse, SignInStep, TwoStepSignIn};
-pub use credential_checks::AcceptedPassword;
 #[cfg(feature = "metrics")]
-pub use decisions::DECISIONS;
-pub use decisions::Requirement;
+pub use client::DECISIONS;
+pub use client::{AuthClient, NewSession, Requirement, SessionUse, SignInStep, TwoStepSignIn};
+pub use credential_checks::AcceptedPassword;
 pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, FileError, Identity, InvalidAddress,
     ServiceError, Stream,

@@ -1,8 +1,9 @@
 //! Requests role decisions from auth-service. Concurrent requests share a call. The call is sent only after all
 //! of these requests have arrived, so a decision never uses a role that was read before its request.
 
+use super::AuthClient;
 use crate::{connections::Client, user::User};
-use rolegate_grpc_client::{Call, CallBatcher, CallError};
+use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
 use rolegate_proto::{
     Reason, Role,
     auth_v1::{
@@ -27,7 +28,7 @@ pub static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {
     histogram("rolegate_client_batch_size_decisions", help, SIZE_BUCKETS)
 });
 
-/// The requirement that [`AuthClient::authorize`](crate::AuthClient::authorize) checks.
+/// The requirement that [`AuthClient::authorize`] checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Requirement<'a> {
     /// Any user with a valid token meets the requirement.
@@ -57,12 +58,54 @@ impl From<Requirement<'_>> for RequirementMessage {
     }
 }
 
+impl AuthClient {
+    /// Asks auth-service whether the bearer of an access token, session or API key meets a requirement. Returns
+    /// the user if so, and an error otherwise. The decision uses the role that is stored now.
+    ///
+    /// Concurrent decisions share calls. A call carries the request ids of all its decisions. The client address
+    /// is sent only with an API key.
+    pub async fn authorize(
+        &self,
+        access_token: &SecretString,
+        requirement: Requirement<'_>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let request = authorize_request(access_token, requirement, context.client_address)?;
+        self.shared
+            .decisions
+            .submit(request, context.request_id)
+            .await
+    }
+
+    /// Decides as [`Self::authorize`] does, but about a session from a cookie of the sign-in page. No other
+    /// kind of token is accepted.
+    pub async fn authorize_cookie(
+        &self,
+        session: &SecretString,
+        requirement: Requirement<'_>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
+        let mut request = authorize_request(session, requirement, context.client_address)?;
+        request.from_cookie = true;
+        self.shared
+            .decisions
+            .submit(request, context.request_id)
+            .await
+    }
+
+    pub(super) fn decision_batcher(client: Client) -> CallBatcher<AuthorizeRequest, User> {
+        CallBatcher::new(MAX_AUTHORIZE_BATCH, move |requests, call| {
+            request_decisions(client.clone(), requests, call)
+        })
+    }
+}
+
 /// Builds the request for one decision, which may become an item of a batch.
 ///
 /// A token that is too long is refused here, and so is a list of more roles than a service can have. Both
 /// would take the space of other requests in the batch. The client address is sent only with an API key,
 /// because auth-service records from where API keys are used.
-pub(crate) fn authorize_request(
+fn authorize_request(
     access_token: &SecretString,
     requirement: Requirement<'_>,
     client_address: Option<IpAddr>,
@@ -84,16 +127,6 @@ pub(crate) fn authorize_request(
         client_address,
         // `AuthClient::authorize_cookie` sets this field.
         from_cookie: false,
-    })
-}
-
-/// Collects concurrent requests into calls. Each request gets the user, or the error that says why it was
-/// refused.
-pub(crate) type DecisionBatcher = CallBatcher<AuthorizeRequest, User>;
-
-pub(crate) fn decision_batcher(client: Client) -> DecisionBatcher {
-    CallBatcher::new(MAX_AUTHORIZE_BATCH, move |requests, call| {
-        request_decisions(client.clone(), requests, call)
     })
 }
 
