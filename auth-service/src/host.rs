@@ -88,14 +88,14 @@ impl AuthService {
         let hasher = Hasher::start(config.bcrypt_cost, config.engine, config.peppers)?;
         let store = store::open(&config.database).await?;
         register_metrics(&hasher, &store);
-        raise_failed_check_cost(&hasher, &*store).await;
-        check_roles(&policy.roles, &*store).await?;
+        raise_failed_check_cost(&hasher, &store).await;
+        check_roles(&policy.roles, &store).await?;
         tracing::info!(
             signing = keyring.signing_kid(),
             accepted = ?keyring.kids().collect::<Vec<_>>(),
             "loaded the keys of access tokens"
         );
-        check_second_factors(&policy.second_factor, &*store).await?;
+        check_second_factors(&policy.second_factor, &store).await?;
         let tokens = AccessTokens::new(keyring);
         let services = Services::new(
             Arc::clone(&store),

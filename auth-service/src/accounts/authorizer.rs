@@ -126,7 +126,7 @@ impl Authorizer {
                     if !unrestricted.is_empty() {
                         // The future is boxed, because it is rarely needed and would otherwise make
                         // the future of every decision larger.
-                        Box::pin(Self::restrict_to_cookies(&*self.store, &unrestricted)).await;
+                        Box::pin(Self::restrict_to_cookies(&self.store, &unrestricted)).await;
                     }
                 }
                 self.admit_opaque_token(token, found, &idle, requirement)

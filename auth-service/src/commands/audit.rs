@@ -35,7 +35,7 @@ pub(super) async fn run(command: AuditCommand, operator: &Operator) -> Result<()
     // command still reads the rows that are sealed.
     let _ = operator.store.seal_all().await;
     match command {
-        AuditCommand::List(arguments) => list::run(&*operator.store, arguments).await,
+        AuditCommand::List(arguments) => list::run(&operator.store, arguments).await,
         AuditCommand::Export => export::run(&operator.database).await,
         AuditCommand::Verify { seal } => verify::run(operator.database.record().await?, seal).await,
     }

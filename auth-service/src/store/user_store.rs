@@ -1,9 +1,10 @@
 //! The store of users, their credentials and the record, in SQL for PostgreSQL and SQLite.
 //!
-//! This file opens the store, keeps the uses of credentials, and has what its methods share. One conformance suite, `store/tests.rs`, checks the
-//! methods on both engines. Reads by key take many keys, so that `BatchedReads` can merge concurrent reads. They return
-//! rows in any order, and omit unknown keys. Most writes lock rows first, so that their conditions see what other
-//! transactions have committed (`locked_writes`), and record the change in the same transaction (`audit`).
+//! This file opens the store, keeps the uses of credentials, and has what its methods share. One conformance suite,
+//! `store/tests.rs`, checks the methods on both engines. Reads by key take many keys, so that `BatchedReads` can merge
+//! concurrent reads. They return rows in any order, and omit unknown keys. Most writes lock rows first, so that their
+//! conditions see what other transactions have committed (`locked_writes`), and record the change in the same
+//! transaction (`audit`).
 //!
 //! - `users` reads users, and `changes` changes them. `tokens` has API keys, sessions, password links and pending
 //!   sign-ins, `second_factor` has second factors, and `audit` has the record.

@@ -86,8 +86,8 @@ impl Database {
         })
     }
 
-    /// Does the same as [`Self::read`], but does not decode the rows. The future is boxed, because each crate that awaits
-    /// it would compile it anew, with all of sqlx.
+    /// Does the same as [`Self::read`], but does not decode the rows. The future is boxed, because it is
+    /// large and contains those of sqlx.
     fn read_undecoded(&self, statement: Statement) -> BoxFuture<'_, Result<Rows, StoreError>> {
         match &self.engine {
             Engine::Postgres(pool) => {
@@ -116,8 +116,8 @@ impl Database {
         let Engine::Postgres(pool) = &self.engine else {
             return self.read(statement).await;
         };
-        let read = fetch_with(pool, statement, ReadConsistency::Primary).await?;
-        Ok(read.value.decode()?)
+        let read = Box::pin(fetch_with(pool, statement, ReadConsistency::Primary));
+        Ok(read.await?.value.decode()?)
     }
 }
 

@@ -70,12 +70,13 @@ impl Database {
 impl LongTransaction {
     async fn begin(database: &Database, purpose: Purpose) -> Result<Self, StoreError> {
         let dialect = database.engine.dialect();
-        let begin = async {
+        // This future and those of the statements are boxed, because they are large and contain those of sqlx.
+        let begin = Box::pin(async {
             match &database.engine {
                 Engine::Postgres(pool) => begin_in_postgres(pool, purpose).await,
                 Engine::Sqlite(pools) => begin_in_sqlite(pools, purpose).await,
             }
-        };
+        });
         Ok(Self {
             dialect,
             connection: run_long(dialect, begin).await?,
@@ -113,7 +114,7 @@ impl LongTransaction {
             OpenConnection::Postgres(connection) => Connection::Postgres(connection),
             OpenConnection::Sqlite { transaction, .. } => Connection::Sqlite(transaction),
         };
-        let rows = statement.fetch(&mut connection);
+        let rows = Box::pin(statement.fetch(&mut connection));
         #[cfg(simulation)]
         let rows = crate::simulated::at_once(rows);
         run_long(self.dialect, rows).await

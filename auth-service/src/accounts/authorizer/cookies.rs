@@ -68,7 +68,7 @@ impl Authorizer {
         };
         let store = Arc::clone(&self.store);
         tokio::spawn(RequestContext::propagate(async move {
-            Self::restrict_to_cookies(&*store, &ids).await;
+            Self::restrict_to_cookies(&store, &ids).await;
             drop(permit);
         }));
     }

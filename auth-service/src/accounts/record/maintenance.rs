@@ -44,7 +44,7 @@ async fn maintain(store: Weak<UserStore>, newest_change: Sender<i64>, retention_
         sleep(pause).await;
         let Some(store) = store.upgrade() else { return };
         let began = Instant::now();
-        let sealed = seal_and_announce(&*store, &newest_change).await;
+        let sealed = seal_and_announce(&store, &newest_change).await;
         // If more rows wait, for example after an import, the task pauses for as long as it has
         // worked, so that requests can use the database.
         pause = if matches!(sealed, Ok(true)) {
@@ -52,13 +52,13 @@ async fn maintain(store: Weak<UserStore>, newest_change: Sender<i64>, retention_
         } else {
             SEAL_INTERVAL
         };
-        report_unsealed(&*store, &sealed).await;
-        if sealed.is_ok() && began >= next_line && log_seal(&*store).await.is_ok() {
+        report_unsealed(&store, &sealed).await;
+        if sealed.is_ok() && began >= next_line && log_seal(&store).await.is_ok() {
             next_line = began + SEAL_LINE_INTERVAL;
         }
         if began >= next_cleaning {
             next_cleaning = began + CLEANING_INTERVAL;
-            clean(&*store, retention_days).await;
+            clean(&store, retention_days).await;
         }
     }
 }

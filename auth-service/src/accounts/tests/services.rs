@@ -49,7 +49,7 @@ async fn insert(store: &UserStore, password_hash: SecretString, role: Role) -> U
 #[tokio::test]
 async fn the_record_is_read_without_a_hasher() {
     let (store, tokens) = (store(), access_tokens());
-    let ann = insert(&*store, NO_PASSWORD.into(), Role::ADMIN).await;
+    let ann = insert(&store, NO_PASSWORD.into(), Role::ADMIN).await;
     let token = tokens.issue(&ann, NOW).expect("issued");
     let record = Record::new(Arc::clone(&store), Arc::new(authorizer(&store, tokens)));
     let page = record.list_audit(token.expose_secret(), AuditRequest::default());
@@ -66,7 +66,7 @@ async fn passwords_are_checked_without_an_authorizer() {
     let hasher = hasher();
     let password = policy.passwords.check("sesame".into()).expect("valid");
     let hash = hasher.hash(&password, origin(1)).await.expect("hashed");
-    insert(&*store, hash, Role::USER).await;
+    insert(&store, hash, Role::USER).await;
     let authenticator = Authenticator {
         reads: Arc::new(BatchedReads::new(&store)),
         changes: Changes::new(Arc::clone(&store), InitialPassword::default()),

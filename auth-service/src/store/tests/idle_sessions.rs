@@ -127,10 +127,10 @@ pub(super) async fn idle_sessions_are_deleted_once_whoever_finds_them(store: &Us
 /// session that was used stays.
 async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
-    let ann = insert(&*store, "ann", Role::USER).await;
+    let ann = insert(&store, "ann", Role::USER).await;
     let (used, idle) = (
-        session(&*store, &ann, "used").await,
-        session(&*store, &ann, "idle").await,
+        session(&store, &ann, "used").await,
+        session(&store, &ann, "idle").await,
     );
     store.note_use(UsageKind::Token, used.id, 50);
     let noted = |id| store.unwritten_use(UsageKind::Token, id);
@@ -138,7 +138,7 @@ async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     store.close().await;
     let store = open(url).await.expect("opened");
     assert_eq!(
-        find(&*store, "used").await.map(|found| found.last_used_at),
+        find(&store, "used").await.map(|found| found.last_used_at),
         Some(50)
     );
     let ended = store
@@ -148,11 +148,11 @@ async fn a_session_in_use_is_not_idle_and_makes_no_room(url: &DatabaseUrl) {
     for created_at in 8..108 {
         let digest = created_at.to_string();
         let new = made_at(&ann, &digest, created_at);
-        insert_token(&*store, Principal::Operator, new)
+        insert_token(&store, Principal::Operator, new)
             .await
             .expect("made");
     }
-    assert!(find(&*store, "used").await.is_some() && find(&*store, "8").await.is_none());
+    assert!(find(&store, "used").await.is_some() && find(&store, "8").await.is_none());
     store.close().await;
 }
 

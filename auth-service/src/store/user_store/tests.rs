@@ -94,9 +94,9 @@ async fn page_is_read_from_an_index_and_never_sorted() {
 /// and checks that the later times were kept.
 async fn use_a_key_and_a_password(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
-    let user_id = insert(&*store, "ann").await.id;
-    let used = insert_token(&*store, NewToken::key(user_id, "used")).await;
-    insert_token(&*store, NewToken::key(user_id, "unused")).await;
+    let user_id = insert(&store, "ann").await.id;
+    let used = insert_token(&store, NewToken::key(user_id, "used")).await;
+    insert_token(&store, NewToken::key(user_id, "unused")).await;
     for at in [20, 10] {
         store.note_use(UsageKind::Token, used, at);
         store.note_use(UsageKind::Token, 999, at);
@@ -126,23 +126,23 @@ async fn use_a_key_and_a_password(url: &DatabaseUrl) {
             .map(|listed| listed.last_login_at)
             .collect::<Vec<_>>()
     };
-    let read = last_used(&*store).await;
+    let read = last_used(&store).await;
     assert_eq!(read, [None, None], "nothing is written when a key is used");
-    assert_eq!(last_logins(&*store).await, [None], "or a password");
+    assert_eq!(last_logins(&store).await, [None], "or a password");
     store.close().await;
     for at in [15, 30] {
         let store = open(url).await.expect("opened");
-        let read = last_used(&*store).await;
+        let read = last_used(&store).await;
         assert_eq!(read, [Some(20), None]);
-        assert_eq!(last_logins(&*store).await, [Some(20)]);
+        assert_eq!(last_logins(&store).await, [Some(20)]);
         store.note_use(UsageKind::Token, used, at);
         store.note_use(UsageKind::Password, user_id, at);
         store.close().await;
     }
     let store = open(url).await.expect("opened");
-    let read = last_used(&*store).await;
+    let read = last_used(&store).await;
     assert_eq!(read, [Some(30), None]);
-    assert_eq!(last_logins(&*store).await, [Some(30)]);
+    assert_eq!(last_logins(&store).await, [Some(30)]);
     store.close().await;
 }
 
@@ -165,7 +165,7 @@ async fn uses_of_keys_and_passwords_are_written_together_at_last_by_close_on_pos
 /// result for the name with NUL.
 async fn read_names_together(url: &DatabaseUrl) -> Result<Timed<Option<Credentials>>, StoreError> {
     let store = open(url).await.expect("opened");
-    insert(&*store, "ann").await;
+    insert(&store, "ann").await;
     let labels = BatchLabels {
         store: "users",
         key: "username",
@@ -242,7 +242,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let running = open(&url).await.expect("opened");
-    assert_eq!(ahead(&*running).await, 0);
+    assert_eq!(ahead(&running).await, 0);
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     let set = async |sql| {
         database
@@ -256,7 +256,7 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
         } else {
             open_beside(&url, FileClock::Keep).await.map(|it| it.0)
         };
-        ahead(&*store.expect("opened")).await
+        ahead(&store.expect("opened")).await
     };
 
     // The clock of the system has stepped back by an hour since the service started.
@@ -279,9 +279,9 @@ async fn the_clock_of_a_file_never_goes_back_and_only_a_service_advances_it() {
     assert_eq!(opened(true).await, 0);
     // Both stores use the current clock of the file when they write, although it has changed since they read it.
     set("UPDATE clock SET zero = zero + 3600000 RETURNING id").await;
-    let id = insert(&*running, "ann").await.id;
+    let id = insert(&running, "ann").await.id;
     for store in [running, beside] {
-        let stored = revoke_tokens(&*store, id).await.tokens_not_before;
+        let stored = revoke_tokens(&store, id).await.tokens_not_before;
         assert!(stored.abs_diff(system_time() + HOUR) < 60, "{stored}");
     }
     // After a read of the time, the store writes a later time to the file, from which the clock continues after the
@@ -314,7 +314,7 @@ async fn health_checks_do_not_write_the_clock_of_a_file() {
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     // There is only one connection for writes, so a write that began earlier has finished before this one.
     let latest = async |username: &str| {
-        insert(&*store, username).await;
+        insert(&store, username).await;
         let latest = database.statement("SELECT latest FROM clock");
         database.read::<i64>(latest).await.expect("read")[0]
     };

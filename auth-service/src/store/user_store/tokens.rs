@@ -112,7 +112,7 @@ impl UserStore {
     }
 
     /// Inserts a pending sign-in of this user, whose password was verified at the time `user.at`. Also deletes the
-    /// user's expired pending sign-ins, and the oldest ones beyond [`MAX_PENDING_SIGN_INS`](crate::tokens::MAX_PENDING_SIGN_INS). Fails if the user is
+    /// user's expired pending sign-ins, and the oldest ones beyond [`MAX_PENDING_SIGN_INS`]. Fails if the user is
     /// disabled, if the second factor is off, or if the user's tokens were revoked since `user` was read.
     pub(crate) async fn insert_pending_sign_in(
         &self,
@@ -154,7 +154,7 @@ impl UserStore {
     }
 
     /// Returns the user of the pending sign-in with this digest; `None` if there is none that a code can complete. A
-    /// pending sign-in ends after [`PENDING_SIGN_IN_SECONDS`](crate::tokens::PENDING_SIGN_IN_SECONDS), when it is used, when the tokens of the user are
+    /// pending sign-in ends after [`PENDING_SIGN_IN_SECONDS`], when it is used, when the tokens of the user are
     /// revoked, and when the second factor is turned off or enrolled again.
     pub(crate) async fn pending_sign_in(
         &self,

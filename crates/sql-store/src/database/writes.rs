@@ -9,7 +9,8 @@
 //! | [`Database::write_if`] | a lock, a check of the locked rows, and then the same as `write_with` |
 //!
 //! The public functions are generic over the type of the rows, and only decode them. Private functions without
-//! that type do the rest, so that the compiler builds this code only once.
+//! that type do the rest, so that the compiler builds this code only once. Their futures are boxed, because they are
+//! large and contain those of sqlx.
 
 use super::{Database, Engine};
 use crate::{
@@ -120,14 +121,14 @@ impl Database {
         if let Engine::Postgres(pool) = &self.engine
             && pool.read_consistency() == ReadConsistency::Primary
         {
-            return write_without_begin(pool, statement).await;
+            return Box::pin(write_without_begin(pool, statement)).await;
         }
-        self.transaction(Write {
+        let write = Write {
             guard: None,
             statement,
             make_statements: FollowUp::<i64>::none().make_statements,
-        })
-        .await
+        };
+        Box::pin(self.transaction(write)).await
     }
 
     /// Runs a statement that writes, and returns its rows. If it returns rows, the statements of `follow_up`
@@ -178,7 +179,7 @@ impl Database {
             statement,
             make_statements: follow_up.make_statements,
         };
-        let rows = self.transaction(write).await?;
+        let rows = Box::pin(self.transaction(write)).await?;
         Ok(rows.decode().map_err(StoreError::from)?)
     }
 

@@ -64,7 +64,7 @@ pub(super) async fn open(url: &DatabaseUrl) -> Result<Arc<Opened>, Failure> {
 
 impl Opened {
     pub(super) async fn insert(&self, username: &str) -> User {
-        insert(&*self.store, username).await
+        insert(&self.store, username).await
     }
 
     pub(super) async fn add_token(&self, user: &User, kind: TokenKind, digest: &str) -> i64 {
@@ -72,7 +72,7 @@ impl Opened {
             TokenKind::ApiKey => NewToken::key(user.id, digest),
             TokenKind::Session => NewToken::session(user, digest),
         };
-        insert_token(&*self.store, new).await
+        insert_token(&self.store, new).await
     }
 
     async fn end_all(
@@ -119,9 +119,9 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
     let bob = opened.insert("bob").await;
     let store = &opened.store;
     for user in [&ann, &bob] {
-        begin_second_factor(&**store, user, &["code"]).await;
+        begin_second_factor(store, user, &["code"]).await;
     }
-    turn_on_second_factor(&**store, &bob).await;
+    turn_on_second_factor(store, &bob).await;
     let before = [opened.user(ann.id).await, opened.user(bob.id).await];
     let [ann, bob] = &before;
     opened.add_token(ann, TokenKind::ApiKey, "key").await;
@@ -131,7 +131,7 @@ async fn everything_but_passwords_and_keys_ends_and_the_row_counts_it(opened: &O
         user_id: ann.id,
         link: NewPasswordLink::with_digest("link", u64::MAX >> 1),
     };
-    change(&**store, create_link).await;
+    change(store, create_link).await;
     let last = opened.seal().await;
     let (ended, live_api_keys) = opened
         .end_all(ApiKeys::Keep, HighWaterMarks::default())
@@ -263,7 +263,7 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
             let user = opened.insert(&format!("user {number}")).await;
             let digest = format!("session {number}");
             opened.add_token(&user, TokenKind::ApiKey, &digest).await;
-            revoke_tokens(&*opened.store, ann.id).await;
+            revoke_tokens(&opened.store, ann.id).await;
         }
     };
     let seals = async {
@@ -307,7 +307,7 @@ async fn writes_and_seals_at_the_same_time_fail_nothing_and_are_recorded_once(op
 
 async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opened) {
     let ann = opened.insert("ann").await;
-    delete(&*opened.store, &ann).await;
+    delete(&opened.store, &ann).await;
     let mut last = ann.created_at;
     for is_sealed in [false, true] {
         if is_sealed {
@@ -329,6 +329,6 @@ async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opene
         let again = opened.user(ann.id).await.created_at;
         assert!(again > last, "{again:?} {last:?}");
         last = again;
-        delete(&*opened.store, &ann).await;
+        delete(&opened.store, &ann).await;
     }
 }

@@ -52,7 +52,7 @@ impl Opened {
     async fn deleted_ann(&self, own: usize, others: usize) -> User {
         let ann = self.insert("ann").await;
         self.record_entries(&entries_of(&ann, own, others)).await;
-        delete(&*self.store, &ann).await;
+        delete(&self.store, &ann).await;
         self.seal().await;
         ann
     }
@@ -206,8 +206,8 @@ async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened)
         disabled: None,
     };
     let user_id = ann.id;
-    change(&*opened.store, Change::Rename { user_id, rename }).await;
-    delete(&*opened.store, &ann).await;
+    change(&opened.store, Change::Rename { user_id, rename }).await;
+    delete(&opened.store, &ann).await;
     opened.seal().await;
     opened
         .execute("UPDATE audit SET username = NULL WHERE revision <> 2 RETURNING revision")
@@ -263,14 +263,14 @@ async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opene
             role: None,
             created_by: made_by.map(str::to_owned),
         };
-        insert_token(&*opened.store, new).await;
+        insert_token(&opened.store, new).await;
     }
     let erase = async || {
         let erased = opened.operator_database.erase_key_creator("ann").await;
         erased.expect("erased")
     };
     assert_eq!(erase().await, 0, "ann exists");
-    delete(&*opened.store, &ann).await;
+    delete(&opened.store, &ann).await;
     assert_eq!(erase().await, 1);
     assert_eq!(erase().await, 0);
     let keys = opened.store.tokens_of_user(TokenKind::ApiKey, bob.id).await;

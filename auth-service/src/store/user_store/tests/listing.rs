@@ -112,7 +112,7 @@ async fn create_users(url: &DatabaseUrl) {
         RETURNING id"#;
     assert_eq!(run(&database, of_before).await, 1);
     let started = store.users_by_id(&[]).await.expect("read").at;
-    insert(&*store, "new").await;
+    insert(&store, "new").await;
     let (_, operator_database) = open_beside(url, FileClock::Keep).await.expect("opened");
     let record = |id, username: &str| UserRecord {
         id,

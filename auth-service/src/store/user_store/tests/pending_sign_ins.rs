@@ -24,8 +24,8 @@ postgres_cluster::conformance_tests! {
 /// Inserts a user whose second factor is on, and the pending sign-in `one` of that user.
 async fn pending(opened: &Opened) -> User {
     let ann = opened.insert("ann").await;
-    begin_second_factor(&*opened.store, &ann, &[]).await;
-    let ann = turn_on_second_factor(&*opened.store, &ann).await;
+    begin_second_factor(&opened.store, &ann, &[]).await;
+    let ann = turn_on_second_factor(&opened.store, &ann).await;
     begin(opened, &ann, "one").await;
     ann
 }
@@ -66,7 +66,7 @@ async fn a_pending_sign_in_ends_after_five_minutes_by_the_clock_of_the_database(
         tokens_not_before: ann.tokens_not_before,
         digest: "one".to_owned(),
     };
-    let refused = insert_token_by(&*opened.store, by, session).await;
+    let refused = insert_token_by(&opened.store, by, session).await;
     assert!(
         matches!(refused, Err(WriteError::UserNotFound)),
         "{refused:?}"
