@@ -1,4 +1,5 @@
-//! The database of users. In auth-service, only this module and the migrations contain SQL.
+//! The database of users. In auth-service, only this module and the migrations contain SQL, except for
+//! the columns of a user, which are in `user.rs`.
 //!
 //! PostgreSQL is for production; SQLite is the embedded default, so that one command runs everything. Most reads return
 //! an `Option` or a list, and most writes fail with a `WriteError`.
@@ -11,7 +12,7 @@
 //!   `list_query` lists users in pages, and `tables` lists the migrations of the schema.
 //! - `locked_rows` checks the conditions that depend on locked rows, such as that an active admin remains. `additions`
 //!   limits how much is added to a user in a minute. `write_error` lists the reasons why a write fails.
-//! - `audit_row` defines a row of the record, `checked_row` a row that may be unreadable, and `seal` the chain of
+//! - `checked_row` defines a row of the record that may be unreadable, and `seal` the chain of
 //!   digests over the rows. `user_change` defines a change of a user, as other services read it. `second_factor` has a
 //!   stored second factor.
 //! - `usage_pause` decides which sessions are idle after a period during which the store could not write when sessions

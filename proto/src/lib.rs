@@ -11,7 +11,7 @@
 //! - [`authorization`] parses the header `Authorization`, and [`identity_headers`] writes and reads the
 //!   headers by which a proxy tells an application who the user is.
 //! - [`metadata`] names the entries of request metadata and has [`RequestId`], the value of one of them.
-//! - [`methods`] has the traits of messages that request a method, from which servers are built.
+//! - [`methods`] has the traits by which a request message names its method; servers register handlers by them.
 //! - [`limits`] has the sizes of pages, batches, tokens and posts.
 //! - `text` finds the characters that names and titles must not contain; [`time`] checks times in messages
 //!   and in JSON.

@@ -10,7 +10,7 @@ pub trait UnaryRequest: Message + Default + 'static {
     /// The path of the method in HTTP/2, such as `/rolegate.auth.v1.AuthService/Login`.
     const PATH: &'static str;
 
-    /// The message that answers.
+    /// The message of the response.
     type Response: Message + Default + 'static;
 }
 

@@ -20,10 +20,11 @@ for_both_stores!(
     a_removal_that_the_seals_contradict_is_found,
 );
 
-/// How many random changes are tested, each alone and with one run of the command, if `AUDIT_CHANGES` is not set.
+/// The number of random changes to test if `AUDIT_CHANGES` is not set, each alone and with one run of the command.
 /// `tests/run --prove` sets it to 300.
 const DEFAULT_CHANGES: usize = 60;
-/// For so many random changes, one more is tested with seals computed anew, which takes two runs of the command.
+/// The number of random changes for which one more is tested with seals computed anew, which takes two runs of the
+/// command.
 const CHANGES_PER_CHAIN: usize = 6;
 const IMPORTS: usize = 10;
 

@@ -49,7 +49,7 @@ impl ActingClient {
         is_api_key(self.token.expose_secret())
     }
 
-    /// Calls a method that may change something, so the call is never repeated.
+    /// Calls a method once, because it may change something, or because repeating it would cost too much.
     async fn call<M: Clone, A>(
         &self,
         message: M,

@@ -1,4 +1,4 @@
-//! The handle to which callers submit requests, and the tasks that send the requests in batches.
+//! Sends requests in batches: has the handle for callers, the queue, and the tasks that send.
 
 use crate::{Limits, SubmitError};
 use futures_util::{FutureExt as _, future::BoxFuture};
@@ -113,19 +113,19 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
 
 enum Admission<'a, R: Send + 'static, A: Send + 'static> {
     /// The caller sends the request.
-    Alone(R, LoneRequest<'a, R, A>),
+    Alone(R, LoneSender<'a, R, A>),
     /// The request waits for a batch, which sends this answer.
     Waiting(oneshot::Receiver<A>),
 }
 
-/// Counts a request that its caller sends alone. When the caller has its answer or has left, the requests that
-/// have come meanwhile are sent.
-struct LoneRequest<'a, R: Send + 'static, A: Send + 'static> {
+/// The guard of a caller that sends its request alone, which counts as a sender. When the caller has its answer or
+/// has left, the requests that have come meanwhile are sent.
+struct LoneSender<'a, R: Send + 'static, A: Send + 'static> {
     dispatcher: &'a Arc<Dispatcher<R, A>>,
     sent: Instant,
 }
 
-impl<R: Send + 'static, A: Send + 'static> Drop for LoneRequest<'_, R, A> {
+impl<R: Send + 'static, A: Send + 'static> Drop for LoneSender<'_, R, A> {
     fn drop(&mut self) {
         let mut queue = self.dispatcher.queue.lock();
         queue.end_batch(self.sent);
@@ -144,7 +144,7 @@ impl<R: Send + 'static, A: Send + 'static> Dispatcher<R, A> {
             queue.senders += 1;
             let sent = queue.begin_batch();
             let dispatcher = self;
-            return Ok(Admission::Alone(request, LoneRequest { dispatcher, sent }));
+            return Ok(Admission::Alone(request, LoneSender { dispatcher, sent }));
         }
         if queue.waiting.len() >= MAX_WAITING {
             return Err(SubmitError::QueueFull);

@@ -3,7 +3,8 @@
 //! A DNS name leads to the replicas. It is resolved at intervals, so that replicas may come and go. A call goes
 //! to the serving replica with the fewest calls in flight, or to the replica of its key ([`crate::affinity`]).
 //! A read-only call that is not answered in time is sent once more, to another replica, if the budget of such
-//! calls ([`crate::hedge`]) allows it. If no replica is reachable, a call fails after about two seconds.
+//! calls ([`crate::hedge`]) allows it. If no replica is reachable, a call
+//! fails after 100 ms, or after up to two seconds while the first attempts to connect run.
 
 use crate::{
     affinity::Affinity,

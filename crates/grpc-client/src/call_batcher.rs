@@ -80,7 +80,7 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
         };
         match timeout_at(deadline, self.batcher.submit(member)).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(_dropped)) => Err(CallError::Unavailable),
+            Ok(Err(_not_answered)) => Err(CallError::Unavailable),
             Err(_elapsed) => Err(CallError::DeadlineExceeded),
         }
     }

@@ -1,4 +1,4 @@
-//! Waits for the responses of calls that could be sent to another replica, too.
+//! Waits for the response of a call while other replicas are up.
 //!
 //! If a call that changes nothing is late, it is sent once more, to another replica ("The Tail at Scale", Dean and
 //! Barroso, 2013). The second copy of the call is a *hedge*. If any other call is slow, only the health of its

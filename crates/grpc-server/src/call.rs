@@ -1,7 +1,7 @@
-//! A call as it arrives, before and beside its message: whether its head is well-formed, who the caller is, and what a
-//! handler asks of a call.
+//! Checks the head of an incoming call, identifies its caller, and gives handlers the credential, the client address
+//! and the deadline of the call.
 //!
-//! [`refusal`] checks the size of the head and the headers of gRPC in it (gRPC over HTTP/2, Requests). A header that is
+//! [`check_head`] checks the size of the head and the headers of gRPC in it (gRPC over HTTP/2, Requests). A header that is
 //! malformed or given twice is refused with `INVALID_ARGUMENT` and its name. To treat it as absent would be a guess: a
 //! call without a timeout, for example, would run longer than its caller waits. `te` needs no rule here, because HTTP/2
 //! itself resets a stream with another value than `trailers`.
@@ -120,7 +120,7 @@ fn new_request_id() -> HeaderValue {
 /// A call without its message, as handlers see it.
 pub struct Call {
     caller: Caller,
-    /// When the message was complete.
+    /// The time at which the message was complete.
     received_at: Instant,
     metadata: MetadataMap,
     extensions: Extensions,
@@ -208,7 +208,7 @@ enum MalformedHead {
 }
 
 /// Returns the response to a call whose head is malformed or too large, or `None` for any other call.
-pub(crate) fn refusal(headers: &HeaderMap) -> Option<Response<Body>> {
+pub(crate) fn check_head(headers: &HeaderMap) -> Option<Response<Body>> {
     let size: usize = headers
         .iter()
         .map(|(name, value)| name.as_str().len() + value.len() + 32)

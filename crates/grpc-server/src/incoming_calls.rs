@@ -1,11 +1,11 @@
-//! The way of every call through a server. It refuses calls with a malformed head, limits unfinished messages, and
+//! Takes every incoming call from its head to its response. It refuses calls with a malformed head, limits unfinished messages, and
 //! adds metrics, a span, and the request context of log lines. Request ids and traces are accepted only from trusted
 //! callers.
 
 use crate::{
-    call::{Caller, refusal},
+    call::{Caller, check_head},
     connection::Peer,
-    methods::{Answer, Method, MethodTable, split_path},
+    methods::{Method, MethodTable, ResponseFuture, split_path},
 };
 use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request, Response};
@@ -44,7 +44,7 @@ impl Service<Request<Body>> for IncomingCalls {
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let headers = request.headers();
         let path = request.uri().path();
-        let refusal = refusal(headers);
+        let refusal = check_head(headers);
         // A call that is refused reaches no method. Its path may name none, so it does not become a label.
         let method = match refusal {
             Some(_) => &self.methods.unknown,
@@ -57,7 +57,7 @@ impl Service<Request<Body>> for IncomingCalls {
         if caller.is_trusted && !span.is_disabled() {
             traces::set_remote_parent(&span, headers);
         }
-        let response: Answer = match refusal {
+        let response: ResponseFuture = match refusal {
             Some(refusal) => Box::pin(ready(refusal)),
             None => method.serve(caller, limit_message(request)),
         };

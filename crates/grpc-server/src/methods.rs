@@ -1,7 +1,8 @@
 //! The methods of a server: which handler serves the calls of a method, and how they are counted.
 //!
-//! A service lists its handlers with [`Methods`]. The message that a handler takes says which method it serves, so
-//! neither a path nor the type of a response can be mixed up. [`MethodTable`] has the handlers of an instance of the
+//! A service lists its handlers with [`Methods`]. The message that a handler takes says which method it serves: the
+//! generated code of the contract implements [`UnaryRequest`] for it, with the path and the type of the response. So
+//! neither can be mixed up. [`MethodTable`] has the handlers of an instance of the
 //! service, and those of health and reflection.
 
 use crate::call::{Call, Caller};
@@ -55,14 +56,15 @@ pub(crate) fn register_metrics() {
     LazyLock::force(&DURATIONS);
 }
 
-/// A response in the making.
-pub type Answer = BoxFuture<'static, Response<Body>>;
+/// The future of a response.
+pub type ResponseFuture = BoxFuture<'static, Response<Body>>;
 
 /// Serves a call after the middleware of [`GrpcServer::wrap_methods`](crate::GrpcServer::wrap_methods).
-pub type Next = Box<dyn FnOnce(Request<Body>) -> Answer + Send>;
+pub type Next = Box<dyn FnOnce(Request<Body>) -> ResponseFuture + Send>;
 
-type Handler = Box<dyn Fn(Caller, Request<Body>) -> Answer + Send + Sync>;
-type ServiceHandler<S> = Box<dyn Fn(&Arc<S>, Caller, Request<Body>) -> Answer + Send + Sync>;
+type Handler = Box<dyn Fn(Caller, Request<Body>) -> ResponseFuture + Send + Sync>;
+type ServiceHandler<S> =
+    Box<dyn Fn(&Arc<S>, Caller, Request<Body>) -> ResponseFuture + Send + Sync>;
 
 /// The methods of a service of the type `S`, by path.
 pub struct Methods<S> {
@@ -207,7 +209,7 @@ impl MethodTable {
     {
         for path in paths {
             let service = service.clone();
-            let handler = move |_, request| -> Answer {
+            let handler = move |_, request| -> ResponseFuture {
                 let response = service.clone().call(request);
                 Box::pin(response.map(|Ok(response)| response))
             };
@@ -218,7 +220,7 @@ impl MethodTable {
     /// Returns these methods, with `middleware` in front of each.
     pub(crate) fn wrap(
         &self,
-        middleware: impl Fn(Request<Body>, Next) -> Answer + Clone + Send + Sync + 'static,
+        middleware: impl Fn(Request<Body>, Next) -> ResponseFuture + Clone + Send + Sync + 'static,
     ) -> Self {
         let mut wrapped = Self::default();
         for (path, method) in &self.methods {
@@ -268,7 +270,7 @@ impl Method {
     }
 
     /// Returns the response to a call. Nothing happens before it is polled.
-    pub(crate) fn serve(&self, caller: Caller, request: Request<Body>) -> Answer {
+    pub(crate) fn serve(&self, caller: Caller, request: Request<Body>) -> ResponseFuture {
         (self.handler)(caller, request)
     }
 

@@ -4,7 +4,7 @@ use crate::{
     call::{IGNORED_ADDRESSES, MAX_METADATA, MAX_TIMEOUT},
     connection::{self, Connection, MAX_CONNECTIONS, PREFACE_TIMEOUT},
     incoming_calls::IncomingCalls,
-    methods::{self, Answer, MAX_MESSAGE, MethodTable, Next},
+    methods::{self, MAX_MESSAGE, MethodTable, Next, ResponseFuture},
     readiness_monitor::{ReadinessMonitor, ServiceHealth},
 };
 use futures_util::{future::BoxFuture, stream::BoxStream};
@@ -106,7 +106,7 @@ impl GrpcServer {
     /// fail.
     pub fn wrap_methods(
         &mut self,
-        middleware: impl Fn(Request<Body>, Next) -> Answer + Clone + Send + Sync + 'static,
+        middleware: impl Fn(Request<Body>, Next) -> ResponseFuture + Clone + Send + Sync + 'static,
     ) {
         self.methods = Arc::new(self.methods.wrap(middleware));
     }

@@ -1,7 +1,8 @@
 //! An HTTP/1.1 server with limits that `axum::serve` lacks, and with TLS if that is configured.
 //!
 //! It bounds the number of connections, the size of a request head and the time for it. It also bounds the time between
-//! two requests, and the time that a client may take to read a response.
+//! two requests, and the time that a client may take to read a response. At the limit of connections, it closes the one
+//! that has been idle longest.
 
 use crate::{
     connection::{Activity, GuardedStream, HEAD_TIMEOUT, Ticks},
@@ -203,7 +204,7 @@ struct Candidate {
 
 /// The connections of one listener, for its accept loop.
 #[derive(Debug, Default)]
-pub(crate) struct OpenConnections {
+struct OpenConnections {
     ticks: Ticks,
     /// The connections in the order in which they were opened, including some that have ended.
     all: Vec<Weak<Activity>>,
@@ -213,12 +214,12 @@ pub(crate) struct OpenConnections {
 
 impl OpenConnections {
     /// Advances the clock of idle times.
-    pub(crate) fn tick(&self) {
+    fn tick(&self) {
         self.ticks.fetch_add(1, Relaxed);
     }
 
     /// Adds a connection. It counts as open until the returned activity is dropped.
-    pub(crate) fn open(&mut self) -> Arc<Activity> {
+    fn open(&mut self) -> Arc<Activity> {
         if self.all.len() == self.all.capacity() {
             self.all.retain(|connection| connection.strong_count() > 0);
             self.all.reserve(self.all.len() + 1);
@@ -229,7 +230,7 @@ impl OpenConnections {
     }
 
     /// Closes the connection that has been idle longest. Returns `false` if none is idle.
-    pub(crate) fn close_longest_idle(&mut self) -> bool {
+    fn close_longest_idle(&mut self) -> bool {
         if self.close_candidate() {
             return true;
         }

@@ -1,12 +1,13 @@
-//! The clock of an SQLite file: the only row of its table `clock`, which all processes share. This file also has the
-//! clocks of the machine on which it is based.
+//! Tells the time of an SQLite file, whose clock is the only row of its table `clock`. All processes share it. This file
+//! also has the clocks of the machine on which it is based.
 //!
 //! The clock exists because the clock of the system may be set back. Until the system boots again, the time of
 //! the file is `zero` plus the milliseconds since the boot, whatever happens to the clock of the system.
 //! `latest` is a time that the clock has not passed yet. After another boot, the clock begins at `latest`, or
 //! at the time of the system if that is later.
 //!
-//! In the SQL of a statement, `UPTIME` stands for the time since the boot, and `NOW` for the time of the clock.
+//! In the SQL of a statement, `$UPTIME` stands for the milliseconds since the boot, and the expression [`NOW`] gives the
+//! time of the clock.
 //! [`unix_millis`] is the clock of the machine. The test server calls [`advance_clock`] to move the clocks of all
 //! files forward.
 

@@ -1,4 +1,4 @@
-use super::super::{MAX_METADATA, MalformedHead, refusal, timeout, verify};
+use super::super::{MAX_METADATA, MalformedHead, check_head, timeout, verify};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use std::time::Duration;
 use tonic::{Code, Status};
@@ -70,7 +70,7 @@ fn a_malformed_or_repeated_header_is_refused_by_its_name() {
     ] {
         let headers = head(lines);
         assert_eq!(verify(&headers), Err(error), "{lines:?}");
-        let response = refusal(&headers).expect("a refusal");
+        let response = check_head(&headers).expect("a refusal");
         let is_unsupported = response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE;
         assert_eq!(is_unsupported, error == ContentType, "{lines:?}");
         let status = Status::from_header_map(response.headers()).expect("a status");
@@ -83,11 +83,11 @@ fn a_malformed_or_repeated_header_is_refused_by_its_name() {
 fn metadata_over_the_limit_is_resource_exhausted() {
     let rest = "content-type".len() + "application/grpc".len() + 32 + "x-note".len() + 32;
     let note = "a".repeat(usize::from(MAX_METADATA) - rest);
-    assert!(refusal(&head(&[GRPC, ("x-note", &note)])).is_none());
+    assert!(check_head(&head(&[GRPC, ("x-note", &note)])).is_none());
     let many = vec![("x-note", ""); usize::from(MAX_METADATA / 32)];
     let one = [GRPC, ("x-note", &*format!("{note}a"))];
     for lines in [&one[..], &many] {
-        let response = refusal(&head(lines)).expect("a refusal");
+        let response = check_head(&head(lines)).expect("a refusal");
         let status = Status::from_header_map(response.headers()).expect("a status");
         assert_eq!(status.code(), Code::ResourceExhausted);
         assert_eq!(response.status(), StatusCode::OK, "as of every gRPC error");
