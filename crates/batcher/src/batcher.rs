@@ -78,17 +78,17 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
                     senders: 0,
                     sent: Vec::new(),
                     is_watched: false,
-                    lets_callers_send: true,
+                    lets_callers_send: false,
                 }),
             }),
         }
     }
 
-    /// Gives every batch a task of its own, even that of a lone request. So `send` always runs to its end, even if
-    /// all callers leave.
+    /// Lets the caller of a lone request send it, without a task. A caller that leaves then interrupts `send`. Without
+    /// this, `send` always runs to its end, in a task of its own.
     #[must_use]
-    pub fn uninterrupted(self) -> Self {
-        self.dispatcher.queue.lock().lets_callers_send = false;
+    pub fn let_callers_send(self) -> Self {
+        self.dispatcher.queue.lock().lets_callers_send = true;
         self
     }
 

@@ -29,7 +29,17 @@ struct Store {
     reads: Batcher<&'static str, u32>,
 }
 
+/// Returns a store whose lone requests are sent by their callers.
 fn store(max_batch_size: usize, max_in_flight: usize) -> Store {
+    let store = store_with_tasks(max_batch_size, max_in_flight);
+    Store {
+        reads: store.reads.clone().let_callers_send(),
+        ..store
+    }
+}
+
+/// Returns a store whose batches all have a task of their own.
+fn store_with_tasks(max_batch_size: usize, max_in_flight: usize) -> Store {
     let value = Arc::new(AtomicU32::new(0));
     let may_answer = Arc::new(Semaphore::new(0));
     let batches = Arc::new(Mutex::new(Vec::new()));
@@ -226,7 +236,8 @@ async fn requests_made_as_batches_end_are_answered() {
     let reads = Batcher::new(limits, async |batch: Vec<u32>| {
         yield_now().await;
         batch
-    });
+    })
+    .let_callers_send();
     let callers: Vec<_> = (0..16_u32)
         .map(|caller| {
             let reads = reads.clone();

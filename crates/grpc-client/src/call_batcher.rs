@@ -65,10 +65,13 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
             let requests = members.into_iter().map(|member| member.request).collect();
             send(requests, call)
         });
-        Self { batcher }
+        // A caller that leaves may interrupt its call: the service then drops a read that nobody waits for.
+        Self {
+            batcher: batcher.let_callers_send(),
+        }
     }
 
-    /// Sends a request with the next call and returns its answer. Fails with [`CallError::DeadlineExceeded`]
+    /// Sends a request, at once or with the next call, and returns its answer. Fails with [`CallError::DeadlineExceeded`]
     /// after [`READ_TIMEOUT`], and with [`CallError::Unavailable`] if too many requests wait or the batch is
     /// lost.
     pub async fn submit(&self, request: R, request_id: Option<RequestId>) -> Result<A, CallError> {

@@ -84,6 +84,7 @@ where
             batch_sizes: READ_BATCHES.with_label_values(&[labels.store, labels.key]),
         });
         let reader_of_batches = Arc::clone(&reader);
+        // Each statement has a task of its own: a caller that left would otherwise drop the connection in use.
         let batcher = Batcher::new(LIMITS, move |keys: Vec<K>| {
             let reader = Arc::clone(&reader_of_batches);
             async move { reader.answer(keys).await }

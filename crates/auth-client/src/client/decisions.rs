@@ -64,6 +64,9 @@ impl AuthClient {
     ///
     /// Concurrent decisions share calls. A call carries the request ids of all its decisions. The client address
     /// is sent only with an API key.
+    ///
+    /// The future must be polled until it ends, or be dropped. While it is not polled, later decisions of this client
+    /// wait for it a moment, and if there are many such futures, until their deadlines.
     pub async fn authorize(
         &self,
         access_token: &SecretString,

@@ -1,6 +1,6 @@
 //! Tests of requests that their callers send alone.
 
-use super::{STALL_TIMEOUT, settle, store};
+use super::{STALL_TIMEOUT, settle, store, store_with_tasks};
 use crate::{Batcher, Limits, SubmitError};
 use futures_util::FutureExt as _;
 use std::{pin::pin, sync::Arc};
@@ -84,9 +84,8 @@ async fn stalled_lone_request_that_is_dropped_leaves_one_batch_at_a_time() {
 }
 
 #[tokio::test]
-async fn uninterrupted_batch_runs_to_its_end_although_its_caller_left() {
-    let mut store = store(10, 1);
-    store.reads = store.reads.uninterrupted();
+async fn batch_with_a_task_runs_to_its_end_although_its_caller_left() {
+    let store = store_with_tasks(10, 1);
     let lone = store.read("lone");
     settle().await;
     let waiting = store.read("a");
@@ -117,6 +116,7 @@ fn gated<A: Send + 'static>(
             answer(names)
         }
     })
+    .let_callers_send()
 }
 
 #[tokio::test]

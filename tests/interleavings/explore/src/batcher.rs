@@ -54,18 +54,32 @@ fn limits(max_batch_size: usize, max_in_flight: usize) -> Limits {
     }
 }
 
+/// Returns this batcher, or one whose lone requests are sent by their callers.
+fn with_or_without_tasks<R: Send + 'static, A: Send + 'static>(
+    batcher: Batcher<R, A>,
+) -> Batcher<R, A> {
+    if thread_rng().gen_bool(0.5) {
+        batcher.let_callers_send()
+    } else {
+        batcher
+    }
+}
+
 fn answers_are_fresh() {
     let value = Arc::new(AtomicU32::new(0));
     let read = Arc::clone(&value);
     let max_in_flight = thread_rng().gen_range(1..=2);
-    let reads = Batcher::new(limits(2, max_in_flight), move |batch: Vec<()>| {
-        let value = Arc::clone(&read);
-        async move {
-            let read = value.load(SeqCst);
-            yield_now().await;
-            vec![read; batch.len()]
-        }
-    });
+    let reads = with_or_without_tasks(Batcher::new(
+        limits(2, max_in_flight),
+        move |batch: Vec<()>| {
+            let value = Arc::clone(&read);
+            async move {
+                let read = value.load(SeqCst);
+                yield_now().await;
+                vec![read; batch.len()]
+            }
+        },
+    ));
     let readers: Vec<_> = (0..3)
         .map(|_| {
             let (value, reads) = (Arc::clone(&value), reads.clone());
@@ -115,16 +129,19 @@ fn submits_end() {
     let in_flight = InFlight::new();
     let flight = in_flight.clone();
     let max_in_flight = thread_rng().gen_range(1..=2);
-    let echo = Batcher::new(limits(2, max_in_flight), move |batch: Vec<u32>| {
-        let flight = flight.clone();
-        async move {
-            flight.begin();
-            yield_now().await;
-            flight.end();
-            // A batch that is too large gets no answers, so its callers fail.
-            if batch.len() <= 2 { batch } else { Vec::new() }
-        }
-    });
+    let echo = with_or_without_tasks(Batcher::new(
+        limits(2, max_in_flight),
+        move |batch: Vec<u32>| {
+            let flight = flight.clone();
+            async move {
+                flight.begin();
+                yield_now().await;
+                flight.end();
+                // A batch that is too large gets no answers, so its callers fail.
+                if batch.len() <= 2 { batch } else { Vec::new() }
+            }
+        },
+    ));
     let callers: Vec<_> = (0..3)
         .map(|caller| {
             let echo = echo.clone();
@@ -150,7 +167,7 @@ fn hanging(stalled: usize) -> (Batcher<u32, u32>, Arc<Semaphore>, InFlight) {
         max_in_flight_stalled: stalled,
     };
     let (permits, flight) = (Arc::clone(&release), in_flight.clone());
-    let echo = Batcher::new(limits, move |batch: Vec<u32>| {
+    let echo = with_or_without_tasks(Batcher::new(limits, move |batch: Vec<u32>| {
         let (permits, flight) = (Arc::clone(&permits), flight.clone());
         async move {
             flight.begin();
@@ -162,7 +179,7 @@ fn hanging(stalled: usize) -> (Batcher<u32, u32>, Arc<Semaphore>, InFlight) {
             flight.end();
             batch
         }
-    });
+    }));
     (echo, release, in_flight)
 }
 
@@ -194,11 +211,14 @@ fn second_stall() {
 const PANIC: u32 = 99;
 
 fn cancelled_callers() {
-    let echo = Batcher::new(limits(3, 1), move |batch: Vec<u32>| async move {
-        yield_now().await;
-        assert!(!batch.contains(&PANIC), "as the scenario intends");
-        batch
-    });
+    let echo = with_or_without_tasks(Batcher::new(
+        limits(3, 1),
+        move |batch: Vec<u32>| async move {
+            yield_now().await;
+            assert!(!batch.contains(&PANIC), "as the scenario intends");
+            batch
+        },
+    ));
     let leaving = [10, 11].map(|request| {
         let echo = echo.clone();
         spawn(async move {

@@ -106,8 +106,6 @@ impl Sealer {
             let work = Arc::clone(&shared);
             async move { vec![work.seal().await; callers.len()] }
         });
-        // A caller that leaves must not interrupt a run: the events that it has taken from memory would be lost.
-        let sealings = sealings.uninterrupted();
         Self { work, sealings }
     }
 
