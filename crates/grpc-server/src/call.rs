@@ -174,7 +174,7 @@ impl Call {
         self.caller.client_address
     }
 
-    /// Returns when the answer must be ready, so that it reaches the caller in time. This is at most [`MAX_TIMEOUT`]
+    /// Returns when the answer must be ready, so that it reaches the caller in time. This is at most `MAX_TIMEOUT`
     /// after the message was complete.
     pub fn deadline(&self) -> Instant {
         // A malformed timeout cannot arrive here, because the server has already refused such a call.
