@@ -54,8 +54,8 @@ fn limits(max_batch_size: usize, max_in_flight: usize) -> Limits {
     }
 }
 
-/// Returns this batcher, or one whose lone requests are sent by their callers.
-fn with_or_without_tasks<R: Send + 'static, A: Send + 'static>(
+/// Returns this batcher, or one whose lone requests are sent by their callers. Planted faults need `Clone`.
+fn with_or_without_tasks<R: Clone + Send + 'static, A: Clone + Send + 'static>(
     batcher: Batcher<R, A>,
 ) -> Batcher<R, A> {
     if thread_rng().gen_bool(0.5) {
