@@ -96,8 +96,8 @@ impl<R: Send + 'static, A: Send + 'static> Batcher<R, A> {
     /// the next batch. Fails if too many requests wait already, or if the batch ends without an answer.
     ///
     /// Dropping the future withdraws the request if its batch has not been sent, and never affects other
-    /// requests. The caller must be inside a tokio runtime, and must poll the future until it ends or is dropped:
-    /// a request that is sent at once is sent by the future itself, and counts as in flight until then.
+    /// requests. The caller must be inside a tokio runtime. With [`Self::let_callers_send`], it must poll the future
+    /// until the future ends or is dropped: the future sends a lone request, which counts as in flight until then.
     pub async fn submit(&self, request: R) -> Result<A, SubmitError> {
         match self.dispatcher.admit(request)? {
             Admission::Alone(request, _in_flight) => {

@@ -1,8 +1,8 @@
 //! Batches concurrent requests into shared round trips, without added latency and without stale answers.
 //!
-//! A caller hands its request to [`Batcher`]. If no other request waits and one more batch may start, the caller
-//! sends the request itself, as a batch of one. Otherwise the request waits, until a worker task takes the requests
-//! that wait, sends them as one batch, and gives each caller its answer.
+//! A caller hands its request to [`Batcher`]. The request waits, until a worker task takes the requests that wait,
+//! sends them as one batch, and gives each caller its answer. With [`Batcher::let_callers_send`], a caller whose
+//! request need not wait sends it itself, as a batch of one.
 //!
 //! **A request joins only a batch that has not been sent**, because a batch in flight could return what was
 //! true before the request was made. Nothing waits for a batch to fill: requests gather while earlier batches

@@ -65,7 +65,7 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
             let requests = members.into_iter().map(|member| member.request).collect();
             send(requests, call)
         });
-        // A caller that leaves may interrupt its call: the service then drops a read that nobody waits for.
+        // Callers may send, because these calls change nothing, so a caller that leaves may cancel its call.
         Self {
             batcher: batcher.let_callers_send(),
         }

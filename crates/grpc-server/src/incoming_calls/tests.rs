@@ -38,7 +38,7 @@ async fn unknown_methods_are_unimplemented_and_share_one_label() {
         assert!(!response.headers().contains_key("grpc-message"), "{path}");
     }
     let Ok(_response) = call("/grpc.health.v1.Health/Check", GRPC).await;
-    // A call that nobody awaits is cancelled.
+    // A call is counted as cancelled if its future is dropped before it is polled.
     drop(call("/grpc.health.v1.Health/Watch", GRPC));
     // A call with a malformed head is refused before its path is looked up.
     for path in ["/grpc.health.v1.Health/Check", "/planted.Service/Planted"] {

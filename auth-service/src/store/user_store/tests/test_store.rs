@@ -28,7 +28,7 @@ const MAX_CLOCK_ADVANCE: Duration = Duration::from_millis(200);
 /// The real store, as a test of the use cases sees it.
 pub(crate) struct TestStore {
     sql: Arc<UserStore>,
-    /// What a test controls the store with; `None` if the store was opened for a command.
+    /// The means by which a test controls the store; `None` if the store was opened for a command.
     control: Option<Control>,
 }
 
