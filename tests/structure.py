@@ -30,7 +30,7 @@ MAX_LINES = 350
 
 # The crates, from the lowest floor to the highest. Crates on the same floor do not depend on each other.
 CRATE_FLOORS = [
-    ["rolegate-proto", "rolegate-batcher", "rolegate-bcrypt-lanes", "rolegate-telemetry", "rolegate-grpc-tls"],
+    ["rolegate-proto", "rolegate-batcher", "rolegate-bcrypt-lanes", "rolegate-grpc-tls"],
     ["rolegate-program"],
     ["rolegate-http-server", "rolegate-sign-in", "rolegate-sql-store", "rolegate-grpc-client"],
     ["rolegate-grpc-server", "rolegate-auth-client", "rolegate-posts-client"],

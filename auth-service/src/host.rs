@@ -16,11 +16,12 @@ use crate::{
     tokens::{self, AccessTokens, KeySource},
 };
 use rolegate_grpc_server::GrpcServer;
-use rolegate_program::{cidr_set::CidrSet, failure::Failure, settings::SettingError};
+use rolegate_program::{
+    cidr_set::CidrSet, failure::Failure, logs::error_chain, settings::SettingError,
+};
 use rolegate_proto::{AUTH_DESCRIPTORS, SERVICE_NAME};
 use rolegate_sign_in::sign_in::SignIn;
 use rolegate_sql_store::{Backoff, DatabaseUrl};
-use rolegate_telemetry::logs::error_chain;
 use std::{path::PathBuf, pin::Pin, sync::Arc, thread};
 use tokio::task::spawn_blocking;
 

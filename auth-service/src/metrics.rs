@@ -3,11 +3,11 @@
 
 use parking_lot::Mutex;
 use rolegate_bcrypt_lanes::Stats;
-use rolegate_proto::Reason;
-use rolegate_telemetry::metrics::{
+use rolegate_program::metrics::{
     Histogram, IntCounter, IntCounterVec, IntGauge, LATENCY_BUCKETS, advance_to, before_scrape,
     counter, counter_vec, gauge, histogram, set_count,
 };
+use rolegate_proto::Reason;
 use std::{sync::LazyLock, time::Duration};
 use tokio::time::Instant;
 

@@ -18,8 +18,8 @@ use crate::{
     store::{self, Database},
 };
 use rolegate_auth_client::{AuthClient, CallContext};
+use rolegate_program::request_context::RequestContext;
 use rolegate_sql_store::{BatchLabels, BatchedReads, Timed};
-use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 /// The use cases for the posts of one store. Clones share the store and the client of auth-service.

@@ -21,15 +21,13 @@ use rolegate_http_server::{http_server, readiness::Readiness};
 use rolegate_program::{
     cidr_set::CidrSet,
     failure::{Failure, exit},
+    logs::{LogFilter, LogFormat},
     notice::Notice,
     settings::SettingError,
     shutdown::{Shutdown, termination_signal},
+    telemetry::{Telemetry, TelemetrySettings},
 };
 use rolegate_sql_store::DatabaseUrl;
-use rolegate_telemetry::{
-    Telemetry, TelemetrySettings,
-    logs::{LogFilter, LogFormat},
-};
 use rustix::process::{Pid, getppid};
 use settings::{NewUser, Settings};
 use std::{collections::HashMap, net::SocketAddr, process::ExitCode, time::Duration};

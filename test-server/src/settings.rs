@@ -4,8 +4,7 @@
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use rolegate_auth_service::{secret_generation, settings::ServiceSettings};
 use rolegate_gateway::settings::PublicSettings;
-use rolegate_program::{failure::Failure, settings::SettingError};
-use rolegate_telemetry::logs::LogFilter;
+use rolegate_program::{failure::Failure, logs::LogFilter, settings::SettingError};
 use secrecy::SecretString;
 use serde::Deserialize;
 use std::{fmt::Display, fs, path::PathBuf};

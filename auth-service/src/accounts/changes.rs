@@ -14,7 +14,7 @@ use crate::{
     tokens::{MAX_CLOCK_SETBACK_SECONDS, NewToken, OpaqueToken, TokenKind},
     user::User,
 };
-use rolegate_telemetry::request_context::RequestContext;
+use rolegate_program::request_context::RequestContext;
 use secrecy::SecretString;
 use std::{
     sync::Arc,

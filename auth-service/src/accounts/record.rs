@@ -18,8 +18,8 @@ use crate::{
     audit::AuditRow,
     store::{AuditFilter, CheckedRow, UnreadableColumn, UserStore},
 };
+use rolegate_program::{log_limiter::LogLimiter, logs::error_chain};
 use rolegate_proto::{Reason, limits::page_size, time::END_OF_9999};
-use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde_json::json;
 use std::{sync::Arc, time::Duration};
 use tokio::{sync::Semaphore, time::timeout};

@@ -6,8 +6,8 @@
 
 use super::USER_RENAMED;
 use crate::former_username::{FORMER_DIGEST, FormerUsername, generate_salt, salted_digest};
+use rolegate_program::request_context::RequestContext;
 use rolegate_sql_store::row;
-use rolegate_telemetry::request_context::RequestContext;
 use serde::Serialize;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};

@@ -2,8 +2,8 @@
 
 use super::AuditRow;
 use crate::{actor::Actor, former_username::FormerUsername, user::User};
+use rolegate_program::audit_line;
 use rolegate_sql_store::row;
-use rolegate_telemetry::audit_line;
 use serde::Serialize;
 use serde_json::Value;
 

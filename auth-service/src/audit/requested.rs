@@ -11,8 +11,8 @@ use crate::{
     tokens::{OpaqueToken, TokenKind},
     user::User,
 };
+use rolegate_program::audit_line;
 use rolegate_proto::Role;
-use rolegate_telemetry::audit_line;
 use serde_json::{Value, json};
 
 /// A change, who makes it and which request caused it. The store records it in the transaction of the change.

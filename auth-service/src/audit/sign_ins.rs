@@ -6,8 +6,8 @@
 use super::{AuditRow, Entry};
 use crate::{tokens::TokenBearer, user::User};
 use rolegate_http_server::clients::client_key;
+use rolegate_program::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
 use rolegate_proto::{Reason, http::HttpReason};
-use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
 use serde_json::json;
 use std::{net::IpAddr, time::Duration};
 

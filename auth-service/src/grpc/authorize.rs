@@ -7,6 +7,7 @@ use crate::{
     metrics,
 };
 use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
+use rolegate_program::request_context::RequestContext;
 use rolegate_proto::{
     Role,
     auth_v1::{
@@ -15,7 +16,6 @@ use rolegate_proto::{
     },
     limits::MAX_AUTHORIZE_BATCH,
 };
-use rolegate_telemetry::request_context::RequestContext;
 use std::sync::Arc;
 
 const MALFORMED_ROLES: &str = "role_names must be names of roles";

@@ -24,11 +24,11 @@ use request::{AuthorizationHeader, RequestAttributes, parse_requirement};
 use response::{Refusal, is_unauthenticated};
 use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
 use rolegate_http_server::ignored_address::AddressHeader;
+use rolegate_program::{log_limiter::LogLimiter, request_context::RequestContext};
 use rolegate_proto::{
     Authorization, Reason,
     envoy_auth_v3::{CheckRequest, CheckResponse},
 };
-use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{sync::Arc, time::Duration};
 use tokio::time::timeout_at;

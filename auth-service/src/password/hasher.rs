@@ -13,7 +13,7 @@ use super::{
 use crate::{call_origin::CallOrigin, metrics};
 use rolegate_bcrypt_lanes::{ClientKey, Cost, Engine, EngineError, Timed, Verdict};
 use rolegate_http_server::clients::{ClientSlot, ClientSlots, MAX_LOGINS_PER_CLIENT};
-use rolegate_telemetry::traces;
+use rolegate_program::traces;
 use secrecy::{ExposeSecret, SecretString};
 use std::{io, pin::pin, sync::Arc, time::Duration};
 use tokio::time::timeout_at;

@@ -31,11 +31,10 @@ pub(crate) use usage_writer::UsageKind;
 use super::{StoreError, operator_database::OperatorDatabase, tables::TABLES};
 use async_trait::async_trait;
 use audit::sealing::Sealer;
-use rolegate_program::failure::Failure;
+use rolegate_program::{failure::Failure, logs::error_chain};
 use rolegate_sql_store::{
     Database, DatabaseUrl, FileClock, Statement, Store, StoreStatus, TableRow, Timed,
 };
-use rolegate_telemetry::logs::error_chain;
 use std::sync::Arc;
 use usage_writer::{Process, UsageWriter};
 

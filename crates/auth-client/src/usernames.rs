@@ -3,9 +3,9 @@
 use crate::connections::Client;
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
-use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest, limits::MAX_USERNAME_BATCH};
 #[cfg(feature = "metrics")]
-use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
+use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
+use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest, limits::MAX_USERNAME_BATCH};
 use std::collections::HashMap;
 #[cfg(feature = "metrics")]
 use std::sync::LazyLock;

@@ -12,9 +12,8 @@ use http::{
     header::{CONTENT_ENCODING, CONTENT_TYPE},
 };
 use rolegate_http_server::ignored_address::AddressHeader;
-use rolegate_program::cidr_set::CidrSet;
+use rolegate_program::{cidr_set::CidrSet, request_context::RequestContext};
 use rolegate_proto::{Reason, RequestId, authorization::bearer_token, metadata};
-use rolegate_telemetry::request_context::RequestContext;
 use std::{
     net::IpAddr,
     time::{Duration, Instant},

@@ -1,7 +1,7 @@
 //! Converts a reason of the contract into a gRPC status, and logs errors.
 
+use rolegate_program::{event_log::EventLog, logs::error_chain};
 use rolegate_proto::{ERROR_DOMAIN, Reason};
-use rolegate_telemetry::{event_log::EventLog, logs::error_chain};
 use std::{collections::HashMap, error::Error, time::Duration};
 use tonic::Status;
 use tonic_types::{ErrorDetails, StatusExt};

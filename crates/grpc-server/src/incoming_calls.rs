@@ -11,8 +11,7 @@ use futures_util::future::BoxFuture;
 use http::{HeaderMap, Request, Response};
 use http_body_util::BodyExt as _;
 use rolegate_http_server::memory_budget::Reservation;
-use rolegate_program::cidr_set::CidrSet;
-use rolegate_telemetry::traces;
+use rolegate_program::{cidr_set::CidrSet, traces};
 use std::{
     convert::Infallible,
     future::ready,

@@ -8,10 +8,10 @@
 use crate::call::{Call, Caller};
 use futures_util::{FutureExt as _, Stream, future::BoxFuture};
 use http::{Request, Response};
-use rolegate_proto::methods::{StreamRequest, UnaryRequest};
-use rolegate_telemetry::metrics::{
+use rolegate_program::metrics::{
     Histogram, HistogramVec, IntCounter, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec,
 };
+use rolegate_proto::methods::{StreamRequest, UnaryRequest};
 use std::{
     collections::HashMap,
     convert::Infallible,

@@ -4,10 +4,9 @@ use crate::server::{GrpcServer, bind};
 use rolegate_grpc_tls::ServerTls;
 use rolegate_http_server::{admin_server::AdminServer, readiness::Readiness};
 use rolegate_program::{
-    bind_address::BindAddress, cidr_set::CidrSet, failure::Failure, notice::Notice,
-    program::CommonSettings, reload_signal::ReloadSignal, shutdown::Shutdown,
+    bind_address::BindAddress, cidr_set::CidrSet, failure::Failure, logs::LogFormat,
+    notice::Notice, program::CommonSettings, reload_signal::ReloadSignal, shutdown::Shutdown,
 };
-use rolegate_telemetry::logs::LogFormat;
 use std::net::SocketAddr;
 
 /// The settings of every gRPC service.

@@ -1,9 +1,8 @@
 //! Makes readiness and gRPC health follow the store.
 
 use rolegate_http_server::readiness::Readiness;
-use rolegate_program::shutdown::Shutdown;
+use rolegate_program::{logs::error_chain, shutdown::Shutdown};
 use rolegate_sql_store::Store;
-use rolegate_telemetry::logs::error_chain;
 use std::time::Duration;
 use tonic_health::{ServingStatus, server::HealthReporter};
 

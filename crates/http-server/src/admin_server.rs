@@ -9,8 +9,7 @@
 use crate::{host_header, http_server, listener::Listener, readiness::Readiness};
 use axum::{Router, extract::State, middleware::from_fn, routing::get};
 use http::{HeaderName, StatusCode, header::CONTENT_TYPE};
-use rolegate_program::{settings::SettingError, shutdown::Shutdown};
-use rolegate_telemetry::metrics;
+use rolegate_program::{metrics, settings::SettingError, shutdown::Shutdown};
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 

@@ -3,8 +3,9 @@
 //! If a setting lacks the network of a gateway or proxy, all users behind it are one client with one rate
 //! limit. A single attacker then locks all of them out, although nothing seems to be broken.
 
-use rolegate_program::{doctor::Doctor, healthcheck};
-use rolegate_telemetry::{
+use rolegate_program::{
+    doctor::Doctor,
+    healthcheck,
     log_limiter::LogLimiter,
     metrics::{IntCounterVec, counter_vec},
 };

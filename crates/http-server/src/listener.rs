@@ -5,8 +5,7 @@ use crate::{
     refused_peer,
 };
 use rolegate_grpc_tls::{ServerTls, TlsStream};
-use rolegate_program::settings::SettingError;
-use rolegate_telemetry::log_limiter::LogLimiter;
+use rolegate_program::{log_limiter::LogLimiter, settings::SettingError};
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 #[cfg(not(simulation))]
 use tokio::net::{TcpListener, TcpStream};

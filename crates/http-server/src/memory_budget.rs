@@ -6,7 +6,7 @@
 use crate::clients::{ClientSlots, client_key};
 use axum::body::Bytes;
 use http::Extensions;
-use rolegate_telemetry::{
+use rolegate_program::{
     metrics::{IntCounterVec, IntGaugeVec, before_scrape, counter_vec, gauge_vec, set_count},
     request_context::RequestContext,
 };

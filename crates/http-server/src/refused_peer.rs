@@ -2,7 +2,7 @@
 
 use crate::{clients::client_key, ignored_address::is_private};
 use rolegate_grpc_tls::tls_problem;
-use rolegate_telemetry::log_limiter::LogLimiter;
+use rolegate_program::log_limiter::LogLimiter;
 use std::{
     io,
     net::{IpAddr, SocketAddr},

@@ -4,6 +4,8 @@ use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
     BalancedChannel, Call, CallBatcher, CallContext, CallError, ServiceInfo,
 };
+#[cfg(feature = "metrics")]
+use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{
     Reason,
     limits::{MAX_POST_BATCH, MAX_POST_BYTES},
@@ -13,8 +15,6 @@ use rolegate_proto::{
         post_service_client::PostServiceClient,
     },
 };
-#[cfg(feature = "metrics")]
-use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use secrecy::SecretString;
 use std::collections::HashMap;
 #[cfg(feature = "metrics")]

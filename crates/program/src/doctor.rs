@@ -5,10 +5,10 @@ use crate::{
     descriptors,
     failure::Failure,
     healthcheck::{self, ProbeOutcome},
+    logs::error_chain,
     output::print,
     settings::SettingError,
 };
-use rolegate_telemetry::logs::error_chain;
 use std::{
     fmt::Display,
     fs,

@@ -1,7 +1,6 @@
 //! Maps the error of a program to its exit code.
 
-use crate::settings::SettingError;
-use rolegate_telemetry::logs::error_chain;
+use crate::{logs::error_chain, settings::SettingError};
 use std::{
     error::Error,
     io::{self, Write as _},

@@ -11,23 +11,33 @@
 //! - turns signals into a [`shutdown`] (lame duck, then drain) or a reload ([`reload_signal`]);
 //! - turns a [`failure`] into a line on stderr and an exit code.
 //!
+//! [`telemetry`] starts the logs, the metrics and the traces of the process, and has a map of their modules.
+//!
 //! [`private_folder`] checks folders that hold secrets, and [`version`] knows the commit. This crate neither listens
 //! nor opens a database.
 
+pub mod audit;
 pub mod bind_address;
 pub mod cidr_set;
 mod command_line;
 pub mod descriptors;
 pub mod doctor;
+pub mod event_log;
 pub mod failure;
 pub mod healthcheck;
+pub mod log_limiter;
+pub mod logs;
+pub mod metrics;
 pub mod notice;
 pub mod output;
 pub mod private_folder;
 mod process;
 pub mod program;
 pub mod reload_signal;
+pub mod request_context;
 pub mod secret;
 pub mod settings;
 pub mod shutdown;
+pub mod telemetry;
+pub mod traces;
 pub mod version;

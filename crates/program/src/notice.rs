@@ -1,7 +1,6 @@
 //! The notice that a program prints on stdout when it begins to serve.
 
-use crate::output::print;
-use rolegate_telemetry::logs::LogFormat;
+use crate::{logs::LogFormat, output::print};
 use serde_json::{Value, json};
 use std::{collections::BTreeMap, fmt::Write as _, net::SocketAddr};
 

@@ -7,15 +7,16 @@ use crate::{
     descriptors,
     doctor::Doctor,
     failure::{Failure, exit},
-    healthcheck,
+    healthcheck, metrics,
     output::{check_printed, print},
     process,
     reload_signal::ReloadSignal,
     settings::{SettingError, check_distinct, number_between},
     shutdown::{Shutdown, termination_signal},
+    telemetry::{Telemetry, TelemetrySettings},
+    traces::StartError,
     version::{set_commit, version},
 };
-use rolegate_telemetry::{Telemetry, TelemetrySettings, metrics, traces::StartError};
 use std::{
     env,
     future::Future,

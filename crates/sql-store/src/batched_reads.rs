@@ -9,7 +9,7 @@
 use crate::{StoreError, Timed, metrics::READ_BATCHES};
 use futures_util::{StreamExt as _, future::BoxFuture, stream};
 use rolegate_batcher::{Batcher, Limits};
-use rolegate_telemetry::metrics::{Histogram, observe_size};
+use rolegate_program::metrics::{Histogram, observe_size};
 use std::{collections::HashMap, hash::Hash, sync::Arc, time::Duration};
 
 const LIMITS: Limits = Limits {

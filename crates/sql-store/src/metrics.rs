@@ -1,7 +1,7 @@
 //! Metrics of stores. A process may have several stores, each with a name of its own.
 
 use crate::Store;
-use rolegate_telemetry::metrics::{
+use rolegate_program::metrics::{
     HistogramVec, IntGaugeVec, SIZE_BUCKETS, before_scrape, gauge_vec, histogram_vec, set_count,
 };
 use std::sync::{Arc, LazyLock};

@@ -1,7 +1,7 @@
 //! Gives the statements of a traced request their spans.
 
 use crate::StoreError;
-use rolegate_telemetry::traces;
+use rolegate_program::traces;
 use tracing::{Instrument as _, Span, field::Empty, info_span};
 
 /// Runs a statement in a span. `system` is the name of the engine in spans.

@@ -17,8 +17,8 @@ use rolegate_auth_client::{
     CallContext, CallError, Reason, Requirement, Role,
     axum::{ApiError, RequiredRoles},
 };
+use rolegate_program::log_limiter::LogLimiter;
 use rolegate_proto::identity_headers::identity_headers;
-use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
 /// The maximum number of characters that are logged of a list with unknown role names.

@@ -9,12 +9,12 @@ use rolegate_auth_client::{
     axum::{BearerToken, RequiredRoles},
 };
 use rolegate_http_server::clients::client_key;
+use rolegate_program::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
 use rolegate_proto::{
     authorization::bearer_token,
     http::REASON_HEADER,
     limits::{API_KEY_PREFIX, DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
 };
-use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use std::time::Duration;

@@ -6,7 +6,7 @@ use axum::extract::{MatchedPath, Request};
 use http::{Method, StatusCode};
 use rolegate_auth_client::DECISIONS;
 use rolegate_posts_client::READS;
-use rolegate_telemetry::{
+use rolegate_program::{
     metrics::{HistogramVec, IntCounterVec, LATENCY_BUCKETS, counter_vec, histogram_vec},
     traces,
 };

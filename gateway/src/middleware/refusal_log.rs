@@ -4,7 +4,7 @@ use crate::refusals::{REFUSALS, is_refusal};
 use axum::{extract::MatchedPath, response::Response};
 use http::Method;
 use rolegate_auth_client::{CallError, Reason};
-use rolegate_telemetry::{
+use rolegate_program::{
     event_log::EventLog,
     metrics::{IntCounterVec, counter_vec},
 };

@@ -5,9 +5,8 @@ use axum::extract::{ConnectInfo, Request};
 use http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 use rolegate_auth_client::{CallContext, RequestId};
 use rolegate_http_server::ignored_address::AddressHeader;
-use rolegate_program::cidr_set::CidrSet;
+use rolegate_program::{cidr_set::CidrSet, request_context::RequestContext};
 use rolegate_sign_in::headers::single_value;
-use rolegate_telemetry::request_context::RequestContext;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 /// The header of the request id. It is accepted from trusted proxies and sent with every response.

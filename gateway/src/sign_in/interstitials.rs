@@ -15,6 +15,7 @@ use axum::{
 };
 use http::{HeaderMap, HeaderName, StatusCode, header::HOST};
 use rolegate_auth_client::{CallContext, CallError, Reason, User, axum::ApiError};
+use rolegate_program::log_limiter::LogLimiter;
 use rolegate_proto::http::{HttpReason, REASON_HEADER};
 use rolegate_sign_in::{
     design::{Design, OWN_HOST},
@@ -26,7 +27,6 @@ use rolegate_sign_in::{
     sign_in::SignIn,
     texts::Texts,
 };
-use rolegate_telemetry::log_limiter::LogLimiter;
 use std::time::Duration;
 
 /// Limits how often an address that proxies do not pass is logged. Each host is logged once an hour, and at most ten

@@ -9,13 +9,13 @@ use crate::{
 use axum::extract::Request;
 use http::HeaderMap;
 use rolegate_auth_client::axum::ApiError;
+use rolegate_program::log_limiter::LogLimiter;
 use rolegate_sign_in::{
     headers::has_passed_proxy,
     origin::Origin,
     page_query::{MAX_RETURN_ADDRESS_LEN, RETURN},
     sign_in::SignIn,
 };
-use rolegate_telemetry::log_limiter::LogLimiter;
 use std::{sync::Arc, time::Duration};
 
 /// Limits how often a return address that is not allowed is logged. Each host is logged once an hour, and at most ten

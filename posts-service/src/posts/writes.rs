@@ -7,8 +7,8 @@ use crate::{
     store::{self, PostSelector},
 };
 use rolegate_auth_client::{Requirement, Role, User};
+use rolegate_program::{audit_line, request_context::RequestContext};
 use rolegate_sql_store::{StoreError, unix_millis};
-use rolegate_telemetry::{audit_line, request_context::RequestContext};
 use secrecy::SecretString;
 use std::sync::Arc;
 

@@ -13,9 +13,9 @@ use crate::{
     tokens::AccessTokens,
     user::{Credentials, User},
 };
+use rolegate_program::log_limiter::LogLimiter;
 use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
-use rolegate_telemetry::log_limiter::LogLimiter;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::time::{Duration, Instant};
 

@@ -15,8 +15,8 @@ use crate::{
     user::Credentials,
 };
 use rolegate_http_server::clients::ClientSlot;
+use rolegate_program::request_context::RequestContext;
 use rolegate_proto::Reason;
-use rolegate_telemetry::request_context::RequestContext;
 use secrecy::SecretString;
 use std::{sync::Arc, time::Instant};
 

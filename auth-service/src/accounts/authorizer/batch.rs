@@ -7,8 +7,8 @@ use crate::{
     tokens::TokenBearer,
     user::User,
 };
+use rolegate_program::request_context::RequestContext;
 use rolegate_sql_store::RowsByKey;
-use rolegate_telemetry::request_context::RequestContext;
 use std::net::IpAddr;
 
 /// One request of a batch.

@@ -5,7 +5,7 @@ use crate::{
     store::UserStore,
     tokens::{TokenBearer, TokenKind},
 };
-use rolegate_telemetry::{
+use rolegate_program::{
     log_limiter::LogLimiter, logs::error_chain, request_context::RequestContext,
 };
 use std::{sync::Arc, time::Duration};

@@ -5,7 +5,7 @@ use crate::{
     metrics,
     store::{SEAL_INTERVAL, StoreError, UserStore},
 };
-use rolegate_telemetry::{audit_line, log_limiter::LogLimiter, logs::error_chain};
+use rolegate_program::{audit_line, log_limiter::LogLimiter, logs::error_chain};
 use std::{
     mem,
     sync::{Arc, Weak},

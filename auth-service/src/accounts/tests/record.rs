@@ -8,8 +8,8 @@ use crate::{
     tokens::NewPasswordLink,
 };
 use http::HeaderValue;
+use rolegate_program::request_context::RequestContext;
 use rolegate_proto::Role;
-use rolegate_telemetry::request_context::RequestContext;
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
 

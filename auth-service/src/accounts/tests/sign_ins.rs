@@ -4,8 +4,8 @@
 use super::{App, NOW, POLICY, Policy};
 use crate::{accounts::InitialPassword, audit::AuditRow, store::AuditFilter, user::User};
 use http::HeaderValue;
+use rolegate_program::request_context::RequestContext;
 use rolegate_proto::Role;
-use rolegate_telemetry::request_context::RequestContext;
 use serde_json::Value;
 use std::{net::IpAddr, time::Duration};
 use tokio::{

@@ -11,9 +11,8 @@ use crate::{
     secret_generation,
     store::{StoreError, UserFilter, WriteError},
 };
-use rolegate_program::secret;
+use rolegate_program::{logs::error_chain, secret};
 use rolegate_proto::Role;
-use rolegate_telemetry::logs::error_chain;
 use secrecy::SecretString;
 use std::{error::Error, io, path::PathBuf, sync::Arc, time::Duration};
 

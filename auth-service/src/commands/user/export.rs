@@ -1,9 +1,8 @@
 //! `user export`: writes all users as the lines that `user import` reads.
 
 use super::{operator::Operator, user_line::UserLine};
-use rolegate_program::failure::Failure;
+use rolegate_program::{audit_line, failure::Failure};
 use rolegate_sql_store::Store as _;
-use rolegate_telemetry::audit_line;
 use std::io::{self, BufWriter, Seek as _, Write};
 use tempfile::spooled_tempfile;
 

@@ -10,8 +10,8 @@ use super::{
     usage_pauses::{forget_pauses, record_pause},
 };
 use parking_lot::Mutex;
+use rolegate_program::{log_limiter::LogLimiter, logs::error_chain};
 use rolegate_sql_store::{Database, FollowUp, StoreError, row};
-use rolegate_telemetry::{log_limiter::LogLimiter, logs::error_chain};
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::time::sleep;

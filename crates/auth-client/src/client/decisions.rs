@@ -4,6 +4,8 @@
 use super::AuthClient;
 use crate::{connections::Client, user::User};
 use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
+#[cfg(feature = "metrics")]
+use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{
     Reason, Role,
     auth_v1::{
@@ -14,8 +16,6 @@ use rolegate_proto::{
     authorization::is_api_key,
     limits::{MAX_AUTHORIZE_BATCH, MAX_ROLES, MAX_TOKEN_LEN},
 };
-#[cfg(feature = "metrics")]
-use rolegate_telemetry::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
 #[cfg(feature = "metrics")]

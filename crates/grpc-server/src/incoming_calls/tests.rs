@@ -4,7 +4,7 @@ use crate::{
     server::HEALTH_METHODS,
 };
 use http::Request;
-use rolegate_telemetry::metrics;
+use rolegate_program::metrics;
 use std::sync::Arc;
 use tonic::body::Body;
 use tower::Service as _;

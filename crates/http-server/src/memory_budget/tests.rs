@@ -1,7 +1,7 @@
 use super::{KIB, MAX_WAITING, MemoryBudget};
 use axum::body::Bytes;
 use http::HeaderValue;
-use rolegate_telemetry::request_context::RequestContext;
+use rolegate_program::request_context::RequestContext;
 use std::{sync::Arc, time::Duration};
 use tokio::time::Instant;
 

@@ -8,8 +8,8 @@ use crate::{
     tokens::TokenBearer,
     user::{Credentials, User},
 };
+use rolegate_program::{log_limiter::LogLimiter, request_context::RequestContext};
 use rolegate_sql_store::RowsByKey;
-use rolegate_telemetry::{log_limiter::LogLimiter, request_context::RequestContext};
 use secrecy::ExposeSecret as _;
 use std::time::Duration;
 

@@ -1,8 +1,7 @@
 //! Reports the progress and the result of an import to the operator.
 
 use crate::{commands::terminal::print_note, password::HashCounts};
-use rolegate_program::output::print;
-use rolegate_telemetry::audit_line;
+use rolegate_program::{audit_line, output::print};
 
 /// The maximum number of lines printed about existing users, and of warnings printed about similar
 /// names. Further ones are only counted.

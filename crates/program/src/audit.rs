@@ -11,7 +11,7 @@ pub use tracing;
 ///
 /// ```
 /// let (user_id, username) = (1, "ann");
-/// rolegate_telemetry::audit_line!("registered", user_id, username);
+/// rolegate_program::audit_line!("registered", user_id, username);
 /// ```
 #[macro_export]
 macro_rules! audit_line {

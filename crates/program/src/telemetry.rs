@@ -1,31 +1,27 @@
-//! Logs, audit log, metrics and traces of a process.
+//! Starts the logs and the traces of a process, and exports the last spans at its end.
 //!
-//! [`Telemetry::start`] turns the settings of a program into log layers ([`logs`]) and, if a collector is set,
-//! a layer that exports spans ([`traces`]). [`Telemetry::shutdown`] exports the last spans.
+//! [`Telemetry::start`] turns the settings of a program into log layers ([`logs`]) and, if a collector is set, a layer
+//! that exports spans ([`traces`]). These modules of the crate belong to the same subject:
 //!
-//! - [`logs`] writes structured lines to stderr. `logs/format.rs` adds the ids of the request and the trace to
-//!   each line.
-//! - [`audit`] writes the lines of the audit log, which no log level silences.
-//! - [`request_context`] holds the request that a task works on, so that its log lines carry the request id.
-//! - [`event_log`] counts events that would otherwise repeat a log line, and logs the counts once a second.
-//! - [`log_limiter`] allows a line to be repeated only after a period, separately for each key.
-//! - [`metrics`] registers metrics and writes them in Prometheus' text format. Metrics are scraped, so nothing
-//!   has to be started.
+//! - [`logs`] writes structured lines to stderr. `logs/format.rs` adds the ids of the request and the trace to each
+//!   line.
+//! - [`audit`](crate::audit) writes the lines of the audit log, which no log level silences.
+//! - [`request_context`](crate::request_context) holds the request that a task works on, so that its log lines carry
+//!   the request id.
+//! - [`event_log`](crate::event_log) counts events that would otherwise repeat a log line, and logs the counts once a
+//!   second.
+//! - [`log_limiter`](crate::log_limiter) allows a line to be repeated only after a period, separately for each key.
+//! - [`metrics`](crate::metrics) registers metrics and writes them in Prometheus' text format. Metrics are scraped, so
+//!   nothing has to be started.
 //!
 //! The record of changes in the database is not here: auth-service writes it.
 
-pub mod audit;
-pub mod event_log;
-pub mod log_limiter;
-pub mod logs;
-pub mod metrics;
-pub mod request_context;
-pub mod traces;
-
-use logs::{LogFilter, LogFormat};
+use crate::{
+    logs::{self, LogFilter, LogFormat},
+    traces::{self, Endpoint, StartError},
+};
 use opentelemetry_sdk::trace::SdkTracerProvider;
 use std::time::Duration;
-use traces::{Endpoint, StartError};
 use tracing_subscriber::{layer::SubscriberExt as _, util::SubscriberInitExt as _};
 
 /// The time that the export of the last spans may take. A collector that hangs delays the exit of the program
