@@ -8,7 +8,7 @@
 //! - `services` builds the services. `policy` contains the operator's settings, and says which roles
 //!   have an effect.
 //! - `Authorizer` checks access tokens, sessions and API keys, and compares the role with the
-//!   `requirement` of the request. It also ends idle sessions.
+//!   `Requirement` of the request. It also ends idle sessions.
 //! - `Authenticator` checks passwords and the codes of second factors: for logins, new sessions and
 //!   HTTP Basic. `rate_limit` limits the attempts.
 //! - `Users` reads, creates, changes and deletes users, and creates the first admin. `username`
@@ -35,7 +35,6 @@ mod paging;
 mod policy;
 mod rate_limit;
 mod record;
-mod requirement;
 mod services;
 mod sign_in_recorder;
 #[cfg(test)]
@@ -53,12 +52,11 @@ pub(crate) use changes::Changes;
 pub(crate) use credential_manager::api_keys::{ApiKeyRequest, check_key_expiry};
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
-pub(crate) use policy::{Policy, SessionLimits};
+pub(crate) use policy::{Policy, Requirement, SessionLimits};
 pub(crate) use record::{
     AuditRequest,
     watch::{WatchItem, WatchItems, WatchStart, Watcher},
 };
-pub(crate) use requirement::Requirement;
 pub(crate) use services::Services;
 pub(crate) use token_name::check_name;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};

@@ -13,7 +13,9 @@ mod opaque_tokens;
 pub(crate) use batch::AuthorizationRequest;
 
 use super::{
-    error::AccountError, policy::Policy, requirement::Requirement, sign_in_recorder::SignInRecorder,
+    error::AccountError,
+    policy::{Policy, Requirement},
+    sign_in_recorder::SignInRecorder,
 };
 use crate::{
     actor::{Actor, PresentedCredential},

@@ -11,8 +11,12 @@ pub(super) mod second_factor;
 mod sessions;
 
 use super::{
-    authenticator::Authenticator, authorizer::Authorizer, changes::Changes, error::AccountError,
-    policy::Policy, rate_limit::RateLimiter, requirement::Requirement,
+    authenticator::Authenticator,
+    authorizer::Authorizer,
+    changes::Changes,
+    error::AccountError,
+    policy::{Policy, Requirement},
+    rate_limit::RateLimiter,
     sign_in_recorder::SignInRecorder,
 };
 use crate::{

@@ -11,9 +11,7 @@
 mod maintenance;
 pub(super) mod watch;
 
-use super::{
-    authorizer::Authorizer, error::AccountError, paging::cut_page, requirement::Requirement,
-};
+use super::{authorizer::Authorizer, error::AccountError, paging::cut_page, policy::Requirement};
 use crate::{
     audit::AuditRow,
     store::{AuditFilter, CheckedRow, UnreadableColumn, UserStore},

@@ -8,8 +8,13 @@ pub(super) mod seed;
 pub(super) mod update;
 
 use super::{
-    authorizer::Authorizer, changes::Changes, error::AccountError, paging::cut_page,
-    policy::Policy, rate_limit::RateLimiter, requirement::Requirement, username,
+    authorizer::Authorizer,
+    changes::Changes,
+    error::AccountError,
+    paging::cut_page,
+    policy::{Policy, Requirement},
+    rate_limit::RateLimiter,
+    username,
 };
 use crate::{
     password::Hasher,

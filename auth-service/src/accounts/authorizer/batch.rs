@@ -2,7 +2,7 @@
 
 use super::{Authorizer, Credential, NOTHING_FOUND, TokenSource, idle::IdleSessions};
 use crate::{
-    accounts::{error::AccountError, requirement::Requirement},
+    accounts::{error::AccountError, policy::Requirement},
     actor::Actor,
     tokens::TokenBearer,
     user::User,

@@ -2,7 +2,7 @@
 
 use super::{Authorizer, PresentedToken, TokenSource, idle::IdleSessions};
 use crate::{
-    accounts::{error::AccountError, requirement::Requirement},
+    accounts::{error::AccountError, policy::Requirement},
     actor::{Actor, PresentedCredential},
     audit, metrics,
     store::{StoreError, UsageKind},

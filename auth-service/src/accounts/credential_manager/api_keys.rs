@@ -3,8 +3,7 @@
 use super::CredentialManager;
 use crate::{
     accounts::{
-        changes::CreatedApiKey, error::AccountError, requirement::Requirement,
-        token_name::check_name,
+        changes::CreatedApiKey, error::AccountError, policy::Requirement, token_name::check_name,
     },
     actor::Actor,
     principal::Principal,

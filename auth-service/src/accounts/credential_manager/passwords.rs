@@ -2,7 +2,7 @@
 
 use super::CredentialManager;
 use crate::{
-    accounts::{error::AccountError, requirement::Requirement},
+    accounts::{error::AccountError, policy::Requirement},
     actor::Actor,
     call_origin::CallOrigin,
     change::Change,

@@ -9,7 +9,7 @@ use crate::{
     accounts::{
         authenticator::codes::{CHANGE_METHOD, match_one_time_code},
         error::AccountError,
-        requirement::Requirement,
+        policy::Requirement,
     },
     call_origin::CallOrigin,
     change::Change,

@@ -4,7 +4,7 @@
 
 use super::CredentialManager;
 use crate::{
-    accounts::{authorizer::TokenSource, error::AccountError, requirement::Requirement},
+    accounts::{authorizer::TokenSource, error::AccountError, policy::Requirement},
     actor::Actor,
     change::{Change, SessionEnd, TokenChange, TokenSelection},
     principal::Principal,
