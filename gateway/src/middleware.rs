@@ -4,7 +4,8 @@
 //!
 //! 1. `request_source` finds out which client and which request id the request has, and `metrics` starts its span and
 //!    its measurement.
-//! 2. If the request has no `Authorization`, `console_cookie` turns the session in the console's cookie into a token.
+//! 2. If the request has cookies but no `Authorization`, `console_cookie` turns the session in the console's cookie into
+//!    a token.
 //! 3. `host_header` refuses a request without a valid `Host`. Any other request goes to the handler. If it has a body,
 //!    `drain_body` afterwards reads the part that the handler did not read. A panic of the handler becomes a 500.
 //! 4. `denial_audit` records a 403 in the audit log, and `refusal_log` counts and logs a 429 or a server error.
@@ -32,7 +33,9 @@ use drain_body::drain_unread;
 use futures_util::FutureExt as _;
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{AUTHORIZATION, CACHE_CONTROL, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS},
+    header::{
+        AUTHORIZATION, CACHE_CONTROL, COOKIE, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+    },
 };
 use http_body::Body as _;
 use metrics::{RequestMetrics, finish_span, method_name, start_span};
@@ -113,7 +116,10 @@ async fn handle(
     let context = source.insert_into(request.extensions_mut());
     let request_id = context.request_id.clone();
     let headers = request.headers_mut();
-    if state.console_cookie == ConsoleCookie::Accepted && !headers.contains_key(AUTHORIZATION) {
+    if state.console_cookie == ConsoleCookie::Accepted
+        && headers.contains_key(COOKIE)
+        && !headers.contains_key(AUTHORIZATION)
+    {
         console_cookie::use_as_token(headers);
     }
     let authorization = headers.get(AUTHORIZATION).cloned();
