@@ -8,7 +8,7 @@ mod decisions;
 mod password_links;
 mod sign_in;
 
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 pub use decisions::DECISIONS;
 pub use decisions::Requirement;
 pub use sign_in::{NewSession, SessionUse, SignInStep, TwoStepSignIn};

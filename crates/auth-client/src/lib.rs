@@ -14,8 +14,8 @@
 //!   and [`SecondFactorEnrolment`] are the other types of these calls.
 //! - [`UserWatcher`] follows the changes of users, for services that store something about them.
 //! - [`CallError`], [`CallContext`], [`ClientTls`] and others are re-exported from `rolegate-grpc-client`.
-//! - [`settings`] (feature `settings`) has the settings of programs that call auth-service.
-//! - [`DECISIONS`] and [`USERNAMES`] (feature `metrics`) are histograms of the sizes of batches.
+//! - [`settings`] (feature `program`) has the settings of programs that call auth-service.
+//! - [`DECISIONS`] and [`USERNAMES`] (feature `program`) are histograms of the sizes of batches.
 //! - [`axum`] (feature `axum`) protects the endpoints of an axum service with `CurrentUser` and
 //!   `RequireRole`. `ProxyUser` is the user whom a proxy in front of the service names, and `ApiError` turns
 //!   an error into an HTTP response.
@@ -28,7 +28,7 @@ mod client;
 mod connections;
 mod credential_checks;
 mod response_time;
-#[cfg(feature = "settings")]
+#[cfg(feature = "program")]
 pub mod settings;
 #[cfg(feature = "testing")]
 pub mod testing;
@@ -37,7 +37,7 @@ mod user_changes;
 mod usernames;
 
 pub use acting_client::{ActingClient, ActingRequest, PasswordLink, SecondFactorEnrolment};
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 pub use client::DECISIONS;
 pub use client::{AuthClient, NewSession, Requirement, SessionUse, SignInStep, TwoStepSignIn};
 pub use credential_checks::AcceptedPassword;
@@ -50,5 +50,5 @@ pub use user::User;
 pub use user_changes::{
     UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,
 };
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 pub use usernames::USERNAMES;

@@ -3,16 +3,16 @@
 use crate::connections::Client;
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest, limits::MAX_USERNAME_BATCH};
 use std::collections::HashMap;
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 use std::sync::LazyLock;
 
 /// The number of lookups of single usernames that share a call. A lookup of several usernames is a call of its
 /// own, and is not counted here.
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 pub static USERNAMES: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Lookups of one username each in one call to auth-service.";
     histogram("rolegate_client_batch_size_usernames", help, SIZE_BUCKETS)
@@ -23,7 +23,7 @@ pub(crate) type UsernameBatcher = CallBatcher<i64, Option<String>>;
 
 pub(crate) fn username_batcher(client: Client) -> UsernameBatcher {
     CallBatcher::new(MAX_USERNAME_BATCH, move |ids, call| {
-        #[cfg(feature = "metrics")]
+        #[cfg(feature = "program")]
         observe_size(&USERNAMES, ids.len());
         let client = client.clone();
         answer_by_key(ids, async move |ids| get_batch(&client, &call, ids).await)

@@ -4,7 +4,6 @@ use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
     BalancedChannel, Call, CallBatcher, CallContext, CallError, ServiceInfo,
 };
-#[cfg(feature = "metrics")]
 use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{
     Reason,
@@ -17,14 +16,12 @@ use rolegate_proto::{
 };
 use secrecy::SecretString;
 use std::collections::HashMap;
-#[cfg(feature = "metrics")]
 use std::sync::LazyLock;
 
 type Client = PostServiceClient<BalancedChannel>;
 
 /// The number of reads of single posts that share a call; pages are not counted. All clients of a process share
 /// this histogram.
-#[cfg(feature = "metrics")]
 pub static READS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Reads of posts in one call to posts-service.";
     histogram("rolegate_client_batch_size_posts", help, SIZE_BUCKETS)
@@ -121,7 +118,6 @@ impl PostsClient {
 /// not exist, the outcome is `None` in a batch, and [`Reason::PostNotFound`] otherwise.
 fn post_batcher(client: Client) -> CallBatcher<i64, Option<Post>> {
     CallBatcher::new(MAX_POST_BATCH, move |ids, call| {
-        #[cfg(feature = "metrics")]
         observe_size(&READS, ids.len());
         let client = client.clone();
         answer_by_key(ids, async move |ids| get_posts(&client, &call, ids).await)

@@ -5,14 +5,11 @@
 //! Concurrent reads share calls and are never stale. The types of the calls are the messages of the contract
 //! ([`posts_v1`]). Connections, retries and TLS are in `rolegate-grpc-client`.
 //!
-//! - [`READS`] (feature `metrics`) is a histogram of the sizes of batches.
-//! - [`settings`] (feature `settings`) has the settings of programs that call posts-service.
+//! - [`READS`] is a histogram of the sizes of batches.
+//! - [`settings`] has the settings of programs that call posts-service.
 
 mod client;
-#[cfg(feature = "settings")]
 pub mod settings;
 
-pub use client::PostsClient;
-#[cfg(feature = "metrics")]
-pub use client::READS;
+pub use client::{PostsClient, READS};
 pub use rolegate_proto::posts_v1;

@@ -4,7 +4,7 @@
 use super::AuthClient;
 use crate::{connections::Client, user::User};
 use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{
     Reason, Role,
@@ -18,11 +18,11 @@ use rolegate_proto::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 use std::sync::LazyLock;
 
 /// The number of role decisions in each call. All clients of a process share this histogram.
-#[cfg(feature = "metrics")]
+#[cfg(feature = "program")]
 pub static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Role decisions in one call to auth-service.";
     histogram("rolegate_client_batch_size_decisions", help, SIZE_BUCKETS)
@@ -141,7 +141,7 @@ async fn request_decisions(
     call: Call,
 ) -> Vec<Result<User, CallError>> {
     let size = requests.len();
-    #[cfg(feature = "metrics")]
+    #[cfg(feature = "program")]
     observe_size(&DECISIONS, size);
     let items = match <[_; 1]>::try_from(requests) {
         Ok([request]) => {
