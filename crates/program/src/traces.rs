@@ -68,18 +68,13 @@ pub fn rename(span: &Span, name: String) {
     span.context().span().update_name(name);
 }
 
-/// Records phases of work that another thread did and measured, as children of the current span. The phases
-/// must have run one after the other and must have ended just now. If the request is not traced, nothing is
-/// recorded.
+/// Records phases of work that another thread did and measured, as children of `span`. The phases must have run
+/// one after the other and must have ended just now.
 #[expect(
     clippy::disallowed_methods,
     reason = "spans have the time of the machine, as others do"
 )]
-pub fn record_phases<const N: usize>(phases: [(&'static str, Duration); N]) {
-    let span = Span::current();
-    if span.is_none() {
-        return;
-    }
+pub fn record_phases<const N: usize>(span: &Span, phases: [(&'static str, Duration); N]) {
     let tracer = global::tracer(TRACER);
     let parent = span.context();
     let total: Duration = phases.iter().map(|(_, duration)| *duration).sum();
