@@ -11,8 +11,8 @@ use std::{net::IpAddr, time::Duration};
 use tokio::time::{Instant, sleep, timeout_at};
 use tonic::{Request, Response, Status};
 
-/// The timeout of decisions and reads, which take milliseconds.
-pub const READ_TIMEOUT: Duration = Duration::from_secs(5);
+/// The timeout of calls that hash no password, which take milliseconds.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The timeout of calls that hash a password, which takes a third of a second and may wait in a queue first.
 pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -61,8 +61,8 @@ pub struct Call {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CallKind {
-    /// The call may change something, so it is sent once.
-    Change,
+    /// The call is sent once, because it may change something or because it costs too much to repeat.
+    SentOnce,
     /// The call changes nothing. If the response is late, the call may be sent once more, to another replica. If
     /// the service is unavailable, the call is repeated a few times after short delays.
     Read,
@@ -73,19 +73,19 @@ enum CallKind {
 }
 
 impl Call {
-    /// Creates a call that may change something, so it is sent once. Its timeout is [`READ_TIMEOUT`].
+    /// Creates a call that may change something, so it is sent once. Its timeout is [`CALL_TIMEOUT`].
     #[must_use]
     pub fn change(context: CallContext) -> Self {
-        Self::new(CallKind::Change, context)
+        Self::new(CallKind::SentOnce, context)
     }
 
-    /// Creates a call that changes nothing, so it may be sent more than once. Its timeout is [`READ_TIMEOUT`].
+    /// Creates a call that changes nothing, so it may be sent more than once. Its timeout is [`CALL_TIMEOUT`].
     #[must_use]
     pub fn read(context: CallContext) -> Self {
         Self::new(CallKind::Read, context)
     }
 
-    /// Creates a call that opens a stream of responses. The stream must begin within [`READ_TIMEOUT`], and has no
+    /// Creates a call that opens a stream of responses. The stream must begin within [`CALL_TIMEOUT`], and has no
     /// deadline.
     #[must_use]
     pub fn stream(context: CallContext) -> Self {
@@ -96,7 +96,7 @@ impl Call {
         let client_address = context.client_address.map(|address| address.to_string());
         Self {
             kind,
-            deadline: Instant::now() + READ_TIMEOUT,
+            deadline: Instant::now() + CALL_TIMEOUT,
             client_address: client_address.and_then(|address| address.try_into().ok()),
             request_ids: join_request_ids(context.request_id),
             authorization: None,
@@ -127,7 +127,7 @@ impl Call {
     /// Makes this a call that is sent once, although it changes nothing.
     #[must_use]
     pub fn sent_once(mut self) -> Self {
-        self.kind = CallKind::Change;
+        self.kind = CallKind::SentOnce;
         self
     }
 

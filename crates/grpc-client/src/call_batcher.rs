@@ -4,7 +4,7 @@ use crate::{
     CallError,
     affinity::Affinity,
     balancer::BalancedChannel,
-    call::{Call, READ_TIMEOUT},
+    call::{CALL_TIMEOUT, Call},
 };
 use parking_lot::Mutex;
 use rolegate_batcher::{Batcher, Limits};
@@ -23,7 +23,7 @@ const MAX_BATCHERS: usize = 64;
 
 /// Batches requests `R`, which change nothing, into calls.
 ///
-/// Each request has its own deadline of [`READ_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request
+/// Each request has its own deadline of [`CALL_TIMEOUT`]. By the rule of [`rolegate_batcher`], a request
 /// joins only a call that has not been sent, so its answer `A` is never older than the request.
 #[derive(Clone, Debug)]
 pub struct CallBatcher<R, A> {
@@ -72,10 +72,10 @@ impl<R: Send + 'static, A: Send + 'static> CallBatcher<R, A> {
     }
 
     /// Sends a request, at once or with the next call, and returns its answer. Fails with [`CallError::DeadlineExceeded`]
-    /// after [`READ_TIMEOUT`], and with [`CallError::Unavailable`] if too many requests wait or the batch is
+    /// after [`CALL_TIMEOUT`], and with [`CallError::Unavailable`] if too many requests wait or the batch is
     /// lost.
     pub async fn submit(&self, request: R, request_id: Option<RequestId>) -> Result<A, CallError> {
-        let deadline = Instant::now() + READ_TIMEOUT;
+        let deadline = Instant::now() + CALL_TIMEOUT;
         let member = Member {
             request,
             deadline,

@@ -7,7 +7,7 @@ use rolegate_auth_client::{
     AcceptedPassword, AuthClient, CallContext, CallError, Reason, User,
     auth_v1::BatchVerifyCredentialsResponse,
 };
-use rolegate_grpc_client::READ_TIMEOUT;
+use rolegate_grpc_client::CALL_TIMEOUT;
 use std::time::Duration;
 use tokio::{task::JoinHandle, time::advance};
 use tonic::Status;
@@ -177,7 +177,7 @@ async fn a_batch_that_hangs_leaves_time_for_a_call_alone() {
     service.calls.hold(BATCH);
     let check = verify(&service.client, "user", "right");
     service.calls.wait_for(BATCH, 1).await;
-    advance(READ_TIMEOUT).await;
+    advance(CALL_TIMEOUT).await;
     assert_eq!(outcome(check).await.as_deref(), Ok("user"));
     assert_eq!(sizes(&service.calls)[4..], [1, 0]);
 }

@@ -12,7 +12,7 @@ use rolegate_auth_client::{
         VerifyCredentialsRequest,
     },
 };
-use rolegate_grpc_client::READ_TIMEOUT;
+use rolegate_grpc_client::CALL_TIMEOUT;
 use secrecy::SecretString;
 use std::{sync::mpsc, time::Duration};
 use tokio::{
@@ -235,7 +235,7 @@ async fn every_decision_has_its_own_deadline() {
     let _occupied = occupy(&service).await;
     let late = ask(&service.client, token("admin"));
     settle().await;
-    advance(READ_TIMEOUT).await;
+    advance(CALL_TIMEOUT).await;
     assert_eq!(
         late.await.expect("no panic"),
         Err(CallError::DeadlineExceeded)

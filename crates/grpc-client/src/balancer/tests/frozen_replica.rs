@@ -4,7 +4,7 @@ use super::{
     SERVICE, address, address_of, fake_replica::freezable_replica, manual_channel, settle,
 };
 use crate::{
-    READ_TIMEOUT,
+    CALL_TIMEOUT,
     balancer::BalancedChannel,
     connection::Stream,
     discovery::{Discover, SingleReplica},
@@ -180,7 +180,7 @@ async fn writes_and_password_calls_are_never_sent_twice() {
         [2, 2, 2, 2],
         "it is silent, so no call goes there"
     );
-    sleep(READ_TIMEOUT).await;
+    sleep(CALL_TIMEOUT).await;
     let answered = logins.iter().filter(|login| login.is_finished()).count();
     assert_eq!(answered, 1, "the one at the frozen replica waits");
     freeze.send_replace(false);

@@ -1,4 +1,5 @@
-//! Counts refusals and logs them once a second. Also logs responses that are server errors.
+//! Counts and logs refusals and server errors, each in one line a second. The first server error of a kind also has a line
+//! of its own.
 
 use crate::refusals::{REFUSALS, is_refusal};
 use axum::{extract::MatchedPath, response::Response};
