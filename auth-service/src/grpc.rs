@@ -1,8 +1,8 @@
 //! Serves the contract `rolegate.auth.v1` and Envoy's `ext_authz` over gRPC, on top of the use cases in
 //! `accounts`.
 //!
-//! Each method of the contract is a method of [`AuthGrpc`] in the file of its topic, which also registers it:
-//! `logins`, `authorize`, `users`, `passwords`, `second_factor`, `api_keys`, `sessions` and `audit` (the record,
+//! [`AuthGrpc::methods`] lists the methods of the contract. Each is a method of [`AuthGrpc`] in the file of its
+//! topic: `logins`, `authorize`, `users`, `passwords`, `second_factor`, `api_keys`, `sessions` and `audit` (the record,
 //! and the changes of users). It gets the [`rolegate_grpc_server::Call`], which has the credential of the actor, the
 //! client address and the deadline, and the message. It calls a use case and returns the response. `message`
 //! converts values of the use cases into messages, and their errors into gRPC statuses.
@@ -26,7 +26,7 @@ mod user_changes;
 mod users;
 
 use crate::accounts::{AccountError, Services};
-use rolegate_grpc_server::Methods;
+use rolegate_grpc_server::{MAX_LONG_MESSAGE, Methods};
 use rolegate_sign_in::sign_in::SignIn;
 
 /// The outcome of a call: its response, or the error of the use case.
@@ -34,34 +34,54 @@ type RpcResult<T> = Result<T, AccountError>;
 
 /// Implements `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
 pub(crate) struct AuthGrpc {
-    services: Services,
+    pub(crate) services: Services,
     /// The settings of the sign-in page, for requests that Envoy asks about; `None` if there is no such page.
-    sign_in: Option<SignIn>,
+    pub(crate) sign_in: Option<SignIn>,
     /// The DNS names in certificates of services that may follow the changes of users.
-    watchers: Vec<String>,
+    pub(crate) watchers: Vec<String>,
 }
 
 impl AuthGrpc {
-    pub(crate) fn new(services: Services, sign_in: Option<SignIn>, watchers: Vec<String>) -> Self {
-        Self {
-            services,
-            sign_in,
-            watchers,
-        }
-    }
-
-    /// Returns the methods of all topics.
+    /// Returns the methods of all topics. The requests that contain a batch, or all headers of a request, may be
+    /// longer than others.
     pub(crate) fn methods() -> Methods<Self> {
         Methods::default()
-            .with(Self::add_login_methods)
-            .with(Self::add_decision_methods)
-            .with(Self::add_user_methods)
-            .with(Self::add_password_methods)
-            .with(Self::add_second_factor_methods)
-            .with(Self::add_api_key_methods)
-            .with(Self::add_session_methods)
-            .with(Self::add_record_methods)
-            .with(Self::add_envoy_methods)
+            .unary(Self::register)
+            .unary(Self::login)
+            .unary(Self::verify_credentials)
+            .unary_with_limit(MAX_LONG_MESSAGE, Self::batch_verify_credentials)
+            .unary(Self::create_session)
+            .unary(Self::authorize)
+            .unary_with_limit(MAX_LONG_MESSAGE, Self::batch_authorize)
+            .unary(Self::get_current_user)
+            .unary(Self::create_user)
+            .unary(Self::get_user)
+            .unary(Self::list_users)
+            .unary(Self::batch_get_users)
+            .unary(Self::set_user_role)
+            .unary(Self::set_user_disabled)
+            .unary(Self::update_user)
+            .unary(Self::delete_user)
+            .unary(Self::list_roles)
+            .unary(Self::set_password)
+            .unary(Self::change_password)
+            .unary(Self::create_password_link)
+            .unary(Self::redeem_password_link)
+            .unary(Self::get_password_link)
+            .unary(Self::get_password_policy)
+            .unary(Self::enrol_second_factor)
+            .unary(Self::enable_second_factor)
+            .unary(Self::disable_second_factor)
+            .unary(Self::get_second_factor)
+            .unary(Self::create_api_key)
+            .unary(Self::list_api_keys)
+            .unary(Self::delete_api_keys)
+            .unary(Self::revoke_tokens)
+            .unary(Self::list_sessions)
+            .unary(Self::delete_sessions)
+            .unary(Self::list_audit)
+            .stream(Self::watch_users)
+            .unary_with_limit(MAX_LONG_MESSAGE, Self::check)
     }
 }
 

@@ -6,21 +6,13 @@ use crate::{
     change::TokenSelection,
     tokens::TokenKind,
 };
-use rolegate_grpc_server::{Call, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1::{self as wire, delete_api_keys_request::Keys};
 use secrecy::ExposeSecret as _;
 use std::sync::Arc;
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_api_key_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods
-            .unary(Self::create_api_key)
-            .unary(Self::list_api_keys)
-            .unary(Self::delete_api_keys)
-    }
-
-    async fn create_api_key(
+    pub(super) async fn create_api_key(
         self: Arc<Self>,
         call: Call,
         message: wire::CreateApiKeyRequest,
@@ -42,7 +34,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn list_api_keys(
+    pub(super) async fn list_api_keys(
         self: Arc<Self>,
         call: Call,
         message: wire::ListApiKeysRequest,
@@ -56,7 +48,7 @@ impl AuthGrpc {
         Ok(wire::ListApiKeysResponse { api_keys })
     }
 
-    async fn delete_api_keys(
+    pub(super) async fn delete_api_keys(
         self: Arc<Self>,
         call: Call,
         message: wire::DeleteApiKeysRequest,

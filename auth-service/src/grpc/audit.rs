@@ -1,13 +1,15 @@
 //! The calls that read the record, and the call that follows the changes of users.
 
-use super::{AuthGrpc, RpcResult, message::timestamp, user_changes::UserChanges};
+use super::{AuthGrpc, RpcResult, message::timestamp};
 use crate::{
     accounts::{AccountError, AuditRequest, WatchStart, Watcher},
     audit::AuditRow,
 };
-use rolegate_grpc_server::{Call, Methods};
+use futures_util::{Stream, StreamExt as _, stream};
+use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1 as wire;
-use std::sync::Arc;
+use std::{future::ready, sync::Arc};
+use tonic::Status;
 
 impl From<AuditRow> for wire::AuditEntry {
     fn from(row: AuditRow) -> Self {
@@ -30,11 +32,6 @@ impl From<AuditRow> for wire::AuditEntry {
 }
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_record_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods.unary(Self::list_audit).stream(Self::watch_users)
-    }
-
     /// Returns the caller who wants to follow the changes of users: the bearer of the token in the call or,
     /// without a token, the service that the client certificate names. The token counts first, so that a
     /// service can use fewer permissions than its certificate gives it. A caller with neither has an empty
@@ -49,7 +46,7 @@ impl AuthGrpc {
         Watcher::Bearer(token.unwrap_or_default().to_owned().into())
     }
 
-    async fn list_audit(
+    pub(super) async fn list_audit(
         self: Arc<Self>,
         call: Call,
         message: wire::ListAuditRequest,
@@ -74,11 +71,12 @@ impl AuthGrpc {
         })
     }
 
-    async fn watch_users(
+    /// The stream ends only with an error.
+    pub(super) async fn watch_users(
         self: Arc<Self>,
         call: Call,
         message: wire::WatchUsersRequest,
-    ) -> RpcResult<UserChanges> {
+    ) -> RpcResult<impl Stream<Item = Result<wire::WatchUsersResponse, Status>>> {
         let watcher = self.watcher(&call);
         let seal = message
             .seal
@@ -90,6 +88,8 @@ impl AuthGrpc {
             seal,
         };
         let items = self.services.record.watch_users(watcher, start).await?;
-        Ok(UserChanges::new(items))
+        let messages = items.map(|item| Ok(item?.into()));
+        let stopping = Status::unavailable("this replica is stopping; continue at another one");
+        Ok(messages.chain(stream::once(ready(Err(stopping)))))
     }
 }

@@ -6,7 +6,7 @@ use crate::{
     actor::Actor,
     metrics,
 };
-use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_program::request_context::RequestContext;
 use rolegate_proto::{
     Role,
@@ -83,15 +83,7 @@ fn authorization_request(
 }
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_decision_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods
-            .unary(Self::authorize)
-            .unary_with_limit(MAX_LONG_MESSAGE, Self::batch_authorize)
-            .unary(Self::get_current_user)
-    }
-
-    async fn authorize(
+    pub(super) async fn authorize(
         self: Arc<Self>,
         call: Call,
         message: wire::AuthorizeRequest,
@@ -117,7 +109,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn batch_authorize(
+    pub(super) async fn batch_authorize(
         self: Arc<Self>,
         call: Call,
         message: wire::BatchAuthorizeRequest,
@@ -138,7 +130,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn get_current_user(
+    pub(super) async fn get_current_user(
         self: Arc<Self>,
         call: Call,
         _: wire::GetCurrentUserRequest,

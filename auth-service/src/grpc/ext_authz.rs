@@ -22,7 +22,7 @@ use crate::{
 };
 use request::{AuthorizationHeader, RequestAttributes, parse_requirement};
 use response::{Refusal, is_unauthenticated};
-use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_http_server::ignored_address::AddressHeader;
 use rolegate_program::{log_limiter::LogLimiter, request_context::RequestContext};
 use rolegate_proto::{
@@ -60,13 +60,7 @@ struct RouteRequest<'r> {
 }
 
 impl AuthGrpc {
-    /// Adds the method of this file. Its messages may be long, because each contains all headers of a request, and
-    /// some of them several times.
-    pub(super) fn add_envoy_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods.unary_with_limit(MAX_LONG_MESSAGE, Self::check)
-    }
-
-    async fn check(self: Arc<Self>, call: Call, message: CheckRequest) -> RpcResult<CheckResponse> {
+    pub(super) async fn check(self: Arc<Self>, call: Call, message: CheckRequest) -> RpcResult<CheckResponse> {
         let mut origin = CallOrigin::from(&call);
         let context = message.attributes.unwrap_or_default();
         let attributes = RequestAttributes { context: &context };

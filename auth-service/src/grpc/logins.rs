@@ -6,23 +6,13 @@ use crate::{
     call_origin::CallOrigin,
     metrics,
 };
-use rolegate_grpc_server::{Call, MAX_LONG_MESSAGE, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_proto::{Reason, auth_v1 as wire, limits::MAX_CREDENTIALS_BATCH};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_login_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods
-            .unary(Self::register)
-            .unary(Self::login)
-            .unary(Self::verify_credentials)
-            .unary_with_limit(MAX_LONG_MESSAGE, Self::batch_verify_credentials)
-            .unary(Self::create_session)
-    }
-
-    async fn register(
+    pub(super) async fn register(
         self: Arc<Self>,
         call: Call,
         message: wire::RegisterRequest,
@@ -39,7 +29,7 @@ impl AuthGrpc {
         Ok(user.into())
     }
 
-    async fn login(
+    pub(super) async fn login(
         self: Arc<Self>,
         call: Call,
         message: wire::LoginRequest,
@@ -59,7 +49,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn verify_credentials(
+    pub(super) async fn verify_credentials(
         self: Arc<Self>,
         call: Call,
         message: wire::VerifyCredentialsRequest,
@@ -86,7 +76,7 @@ impl AuthGrpc {
     /// Verifies the items whose password is cached or is an API key, and returns one outcome for each item, in
     /// the same order. The other items get no user, and the caller sends each of them as `VerifyCredentials`. A
     /// caller outside of the trusted networks gets no user for any item.
-    async fn batch_verify_credentials(
+    pub(super) async fn batch_verify_credentials(
         self: Arc<Self>,
         call: Call,
         message: wire::BatchVerifyCredentialsRequest,
@@ -142,7 +132,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn create_session(
+    pub(super) async fn create_session(
         self: Arc<Self>,
         call: Call,
         message: wire::CreateSessionRequest,

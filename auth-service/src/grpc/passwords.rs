@@ -3,23 +3,12 @@
 
 use super::{AuthGrpc, RpcResult, message::timestamp};
 use crate::call_origin::CallOrigin;
-use rolegate_grpc_server::{Call, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1 as wire;
 use std::sync::Arc;
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_password_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods
-            .unary(Self::set_password)
-            .unary(Self::change_password)
-            .unary(Self::create_password_link)
-            .unary(Self::redeem_password_link)
-            .unary(Self::get_password_link)
-            .unary(Self::get_password_policy)
-    }
-
-    async fn set_password(
+    pub(super) async fn set_password(
         self: Arc<Self>,
         call: Call,
         message: wire::SetPasswordRequest,
@@ -38,7 +27,7 @@ impl AuthGrpc {
         Ok(user.into())
     }
 
-    async fn change_password(
+    pub(super) async fn change_password(
         self: Arc<Self>,
         call: Call,
         message: wire::ChangePasswordRequest,
@@ -53,7 +42,7 @@ impl AuthGrpc {
         Ok(user.into())
     }
 
-    async fn create_password_link(
+    pub(super) async fn create_password_link(
         self: Arc<Self>,
         call: Call,
         message: wire::CreatePasswordLinkRequest,
@@ -68,7 +57,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn redeem_password_link(
+    pub(super) async fn redeem_password_link(
         self: Arc<Self>,
         call: Call,
         message: wire::RedeemPasswordLinkRequest,
@@ -84,7 +73,7 @@ impl AuthGrpc {
         Ok(wire::RedeemPasswordLinkResponse {})
     }
 
-    async fn get_password_link(
+    pub(super) async fn get_password_link(
         self: Arc<Self>,
         call: Call,
         message: wire::GetPasswordLinkRequest,
@@ -101,7 +90,7 @@ impl AuthGrpc {
     }
 
     #[expect(clippy::unused_async, reason = "all calls are alike")]
-    async fn get_password_policy(
+    pub(super) async fn get_password_policy(
         self: Arc<Self>,
         _: Call,
         _: wire::GetPasswordPolicyRequest,

@@ -2,22 +2,13 @@
 
 use super::{AuthGrpc, RpcResult};
 use crate::{accounts::AccountError, call_origin::CallOrigin, second_factor::Issuer};
-use rolegate_grpc_server::{Call, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1 as wire;
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_second_factor_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods
-            .unary(Self::enrol_second_factor)
-            .unary(Self::enable_second_factor)
-            .unary(Self::disable_second_factor)
-            .unary(Self::get_second_factor)
-    }
-
-    async fn enrol_second_factor(
+    pub(super) async fn enrol_second_factor(
         self: Arc<Self>,
         call: Call,
         message: wire::EnrolSecondFactorRequest,
@@ -42,7 +33,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn enable_second_factor(
+    pub(super) async fn enable_second_factor(
         self: Arc<Self>,
         call: Call,
         message: wire::EnableSecondFactorRequest,
@@ -54,7 +45,7 @@ impl AuthGrpc {
         Ok(wire::EnableSecondFactorResponse {})
     }
 
-    async fn disable_second_factor(
+    pub(super) async fn disable_second_factor(
         self: Arc<Self>,
         call: Call,
         message: wire::DisableSecondFactorRequest,
@@ -66,7 +57,7 @@ impl AuthGrpc {
         Ok(wire::DisableSecondFactorResponse {})
     }
 
-    async fn get_second_factor(
+    pub(super) async fn get_second_factor(
         self: Arc<Self>,
         call: Call,
         _: wire::GetSecondFactorRequest,

@@ -6,19 +6,11 @@ use crate::{
     change::{SessionEnd, TokenSelection},
     tokens::{OpaqueToken, TokenKind},
 };
-use rolegate_grpc_server::{Call, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1::{self as wire, delete_sessions_request::Sessions};
 use std::sync::Arc;
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_session_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods
-            .unary(Self::revoke_tokens)
-            .unary(Self::list_sessions)
-            .unary(Self::delete_sessions)
-    }
-
     /// Converts a session into a message. `current_id` is the id of the session by which the actor acts, if
     /// any.
     pub(super) fn session_message(
@@ -42,7 +34,7 @@ impl AuthGrpc {
         }
     }
 
-    async fn revoke_tokens(
+    pub(super) async fn revoke_tokens(
         self: Arc<Self>,
         call: Call,
         message: wire::RevokeTokensRequest,
@@ -83,7 +75,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn list_sessions(
+    pub(super) async fn list_sessions(
         self: Arc<Self>,
         call: Call,
         message: wire::ListSessionsRequest,
@@ -102,7 +94,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn delete_sessions(
+    pub(super) async fn delete_sessions(
         self: Arc<Self>,
         call: Call,
         message: wire::DeleteSessionsRequest,

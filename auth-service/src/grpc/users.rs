@@ -8,26 +8,12 @@ use crate::{
     accounts::{AccountError, UserPageRequest, UserUpdateRequest},
     call_origin::CallOrigin,
 };
-use rolegate_grpc_server::{Call, Methods};
+use rolegate_grpc_server::Call;
 use rolegate_proto::{Role, auth_v1 as wire};
 use std::sync::Arc;
 
 impl AuthGrpc {
-    /// Adds the methods of this file.
-    pub(super) fn add_user_methods(methods: Methods<Self>) -> Methods<Self> {
-        methods
-            .unary(Self::create_user)
-            .unary(Self::get_user)
-            .unary(Self::list_users)
-            .unary(Self::batch_get_users)
-            .unary(Self::set_user_role)
-            .unary(Self::set_user_disabled)
-            .unary(Self::update_user)
-            .unary(Self::delete_user)
-            .unary(Self::list_roles)
-    }
-
-    async fn create_user(
+    pub(super) async fn create_user(
         self: Arc<Self>,
         call: Call,
         message: wire::CreateUserRequest,
@@ -59,7 +45,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn get_user(
+    pub(super) async fn get_user(
         self: Arc<Self>,
         call: Call,
         message: wire::GetUserRequest,
@@ -72,7 +58,7 @@ impl AuthGrpc {
         Ok(user.into())
     }
 
-    async fn list_users(
+    pub(super) async fn list_users(
         self: Arc<Self>,
         call: Call,
         message: wire::ListUsersRequest,
@@ -93,7 +79,7 @@ impl AuthGrpc {
         Ok(message::list_users_response(page, message.with_times))
     }
 
-    async fn batch_get_users(
+    pub(super) async fn batch_get_users(
         self: Arc<Self>,
         call: Call,
         message: wire::BatchGetUsersRequest,
@@ -109,7 +95,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn set_user_role(
+    pub(super) async fn set_user_role(
         self: Arc<Self>,
         call: Call,
         message: wire::SetUserRoleRequest,
@@ -123,7 +109,7 @@ impl AuthGrpc {
         Ok(user.into())
     }
 
-    async fn set_user_disabled(
+    pub(super) async fn set_user_disabled(
         self: Arc<Self>,
         call: Call,
         message: wire::SetUserDisabledRequest,
@@ -139,7 +125,7 @@ impl AuthGrpc {
         })
     }
 
-    async fn update_user(
+    pub(super) async fn update_user(
         self: Arc<Self>,
         call: Call,
         message: wire::UpdateUserRequest,
@@ -156,7 +142,7 @@ impl AuthGrpc {
         Ok(user.into())
     }
 
-    async fn delete_user(
+    pub(super) async fn delete_user(
         self: Arc<Self>,
         call: Call,
         message: wire::DeleteUserRequest,
@@ -169,7 +155,7 @@ impl AuthGrpc {
         Ok(user.into())
     }
 
-    async fn list_roles(
+    pub(super) async fn list_roles(
         self: Arc<Self>,
         call: Call,
         _: wire::ListRolesRequest,

@@ -80,12 +80,6 @@ impl<S> Default for Methods<S> {
 }
 
 impl<S: Send + Sync + 'static> Methods<S> {
-    /// Adds the methods of a topic.
-    #[must_use]
-    pub fn with(self, add: fn(Self) -> Self) -> Self {
-        add(self)
-    }
-
     /// Adds a method. Its handler gets the service, the call, and the message.
     #[must_use]
     pub fn unary<R, A, E, F>(self, handler: fn(Arc<S>, Call, R) -> F) -> Self

@@ -9,6 +9,7 @@ use crate::{
     },
     user::User,
 };
+use futures_util::StreamExt as _;
 use rolegate_proto::{Reason, Role};
 use std::time::Duration;
 use tokio::time::timeout;
@@ -40,7 +41,7 @@ fn behind(revision: Option<i64>) -> WatchStart {
 }
 
 async fn next(items: &mut WatchItems) -> WatchItem {
-    let next = timeout(Duration::from_mins(1), items.recv()).await;
+    let next = timeout(Duration::from_mins(1), items.next()).await;
     next.expect("in time").expect("goes on").expect("allowed")
 }
 
@@ -165,7 +166,7 @@ async fn only_admins_and_named_services_watch_and_only_as_long_as_they_may() {
         .expect("named");
     app.set_role(ann.id, Role::USER).await;
     let mut ended = None;
-    while let Some(item) = timeout(Duration::from_secs(2), items.recv())
+    while let Some(item) = timeout(Duration::from_secs(2), items.next())
         .await
         .expect("in time")
     {
@@ -203,7 +204,7 @@ async fn a_caller_has_eight_streams_and_they_end_with_the_replica() {
         .expect("the place is free again");
     app.record.end_of_watches().stop_now();
     for mut items in streams {
-        while timeout(Duration::from_mins(1), items.recv())
+        while timeout(Duration::from_mins(1), items.next())
             .await
             .expect("ends")
             .is_some()
@@ -232,7 +233,7 @@ async fn a_slow_reader_learns_that_retention_has_removed_changes_ahead_of_it() {
     app.store.remove_through(newest - 100);
     let mut seen = 1;
     let error = loop {
-        match items.recv().await.expect("it ends with an error") {
+        match items.next().await.expect("it ends with an error") {
             Ok(_) => seen += 1,
             Err(error) => break error,
         }
@@ -257,7 +258,7 @@ async fn a_demoted_admin_gets_no_item_that_waits() {
     let error = loop {
         // The reader is so slow that items wait, and so fast that it takes one before each check.
         tokio::time::sleep(Duration::from_millis(100)).await;
-        match items.recv().await.expect("it ends with an error") {
+        match items.next().await.expect("it ends with an error") {
             Ok(_) => seen += 1,
             Err(error) => break error,
         }
@@ -282,7 +283,7 @@ async fn a_full_house_of_snapshots_is_refused_at_once_and_a_slow_one_ends() {
     let error = loop {
         // The clock advances while the caller takes no item.
         tokio::time::sleep(Duration::from_secs(40)).await;
-        if let Err(error) = slow.recv().await.expect("it ends with an error") {
+        if let Err(error) = slow.next().await.expect("it ends with an error") {
             break error;
         }
     };
@@ -315,7 +316,7 @@ impl App {
 /// Returns the error of a stream that has no item to send. Panics if the error takes more than a
 /// second.
 async fn end_within_a_second(items: &mut WatchItems) -> Reason {
-    let next = timeout(Duration::from_secs(1), items.recv()).await;
+    let next = timeout(Duration::from_secs(1), items.next()).await;
     let error = next.expect("in time").expect("an error");
     error.expect_err("no item").reason()
 }
@@ -385,13 +386,13 @@ async fn a_change_that_cannot_be_read_ends_the_stream_behind_those_before_it() {
     for expected in from + 1..=from + 80 {
         assert_eq!(change(&mut items).await.0, expected);
     }
-    let ended = timeout(Duration::from_mins(1), items.recv()).await;
+    let ended = timeout(Duration::from_mins(1), items.next()).await;
     let error = ended.expect("in time").expect("an error");
     let error = error.expect_err("it skips nothing");
     assert_eq!(error.reason(), Reason::SnapshotRequired);
     let named = format!("the change of revision {} cannot be read", from + 81);
     assert_eq!(error.to_string(), named);
-    assert!(items.recv().await.is_none(), "it has ended");
+    assert!(items.next().await.is_none(), "it has ended");
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use crate::{
     accounts::error::AccountError,
     store::{SealReference, UserChange},
 };
+use futures_util::Stream;
 use std::{
     pin::Pin,
     task::{Context, Poll},
@@ -37,15 +38,24 @@ pub(crate) struct WatchItems {
 }
 
 impl WatchItems {
+    fn discard_items(&mut self) {
+        self.items.close();
+        while self.items.try_recv().is_ok() {}
+    }
+}
+
+impl Stream for WatchItems {
+    type Item = Result<WatchItem, AccountError>;
+
     /// Polls for the next item, or for the error that ends the stream. The result is `None` if the
     /// replica stops, and after an error.
     ///
     /// An error of the stream's task overtakes the waiting items, because a caller who may not
     /// watch any more must get none of them.
-    pub(crate) fn poll_next(
-        &mut self,
+    fn poll_next(
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<WatchItem, AccountError>>> {
+    ) -> Poll<Option<Self::Item>> {
         if let Some(error) = &mut self.error
             && let Poll::Ready(error) = Pin::new(error).poll(context)
         {
@@ -71,15 +81,5 @@ impl WatchItems {
                 item
             }
         }
-    }
-
-    fn discard_items(&mut self) {
-        self.items.close();
-        while self.items.try_recv().is_ok() {}
-    }
-
-    #[cfg(test)]
-    pub(crate) async fn recv(&mut self) -> Option<Result<WatchItem, AccountError>> {
-        std::future::poll_fn(|context| self.poll_next(context)).await
     }
 }
