@@ -12,13 +12,13 @@ pub(crate) mod guard;
 mod operations;
 pub(crate) mod parameters;
 pub(crate) mod responses;
-pub(crate) mod tags;
+mod tags;
 pub(crate) mod variant;
 
 use operations::{complete_operation, operations};
 use responses::{REASON_SCHEMA, reason_schema};
 use rolegate_program::version::version;
-use tags::describe_tags;
+use tags::add_tags;
 use utoipa::openapi::{InfoBuilder, LicenseBuilder, OpenApi, Server, security::SecurityScheme};
 use variant::Variant;
 
@@ -37,7 +37,7 @@ pub(crate) fn complete_document(variant: Variant, mut document: OpenApi) -> Open
         .license(Some(license))
         .build();
     document.servers = Some(vec![Server::new("/")]);
-    describe_tags(&mut document);
+    add_tags(&mut document);
     for operation in operations(&mut document) {
         complete_operation(operation, &variant);
     }

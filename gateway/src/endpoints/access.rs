@@ -3,7 +3,7 @@
 use super::{JsonResult, Message, message};
 use crate::{
     extract::credentials::authorization,
-    openapi::{responses::TooManyAttempts, tags},
+    openapi::responses::TooManyAttempts,
     state::GatewayState,
 };
 use axum::{
@@ -25,7 +25,6 @@ use rolegate_sign_in::request::asks_for_document;
 #[utoipa::path(
     get,
     path = "/",
-    tag = tags::ACCESS,
     operation_id = "index",
     responses((status = 200, body = Message, example = "Role-Based Authorization API"))
 )]
@@ -51,7 +50,6 @@ pub(crate) async fn bearer_index(State(state): State<GatewayState>, request: Req
 #[utoipa::path(
     get,
     path = "/",
-    tag = tags::ACCESS,
     operation_id = "index",
     responses((status = 200, body = Message, example = "Authentication API"))
 )]
@@ -65,7 +63,6 @@ pub(crate) async fn basic_index() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/public",
-    tag = tags::ACCESS,
     responses((status = 200, body = Message, example = "This is a public endpoint."))
 )]
 pub(crate) async fn public() -> Json<Message> {
@@ -78,7 +75,6 @@ pub(crate) async fn public() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/author",
-    tag = tags::ACCESS,
     responses((status = 200, body = Message, example = "Welcome Author!"))
 )]
 pub(crate) async fn author() -> Json<Message> {
@@ -91,7 +87,6 @@ pub(crate) async fn author() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/admin",
-    tag = tags::ACCESS,
     responses((status = 200, body = Message, example = "Welcome Admin!"))
 )]
 pub(crate) async fn admin() -> Json<Message> {
@@ -102,7 +97,6 @@ pub(crate) async fn admin() -> Json<Message> {
 #[utoipa::path(
     get,
     path = "/protected",
-    tag = tags::ACCESS,
     operation_id = "bearer",
     responses((status = 200, body = Message, example = "Welcome ada!"))
 )]
@@ -117,7 +111,6 @@ pub(crate) async fn bearer_protected(CurrentUser(user): CurrentUser) -> Json<Mes
 #[utoipa::path(
     get,
     path = "/protected",
-    tag = tags::ACCESS,
     operation_id = "basic",
     security(("basic" = [])),
     responses((status = 200, body = Message, example = "Welcome ada!"), TooManyAttempts)

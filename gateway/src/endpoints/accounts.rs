@@ -9,7 +9,6 @@ use crate::{
     extract::json_body::JsonBody,
     openapi::{
         responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
-        tags,
     },
     state::GatewayState,
 };
@@ -37,7 +36,6 @@ pub(crate) struct RegisterRequest {
 #[utoipa::path(
     post,
     path = "/register",
-    tag = tags::ACCOUNTS,
     request_body = RegisterRequest,
     responses(
         (status = 200, body = Message, example = "User registered successfully."),
@@ -104,7 +102,6 @@ pub(crate) struct LoginResponse {
 #[utoipa::path(
     post,
     path = "/login",
-    tag = tags::ACCOUNTS,
     request_body = LoginRequest,
     responses(
         (status = 200, body = LoginResponse),
@@ -140,7 +137,6 @@ pub(crate) async fn login(
 #[utoipa::path(
     post,
     path = "/logout",
-    tag = tags::ACCOUNTS,
     responses((status = 200, body = Message, example = "Logged out."), PersonalTokenRequired)
 )]
 pub(crate) async fn logout(client: ActingClient) -> JsonResult<Message> {
@@ -163,7 +159,6 @@ pub(crate) struct Profile {
 #[utoipa::path(
     get,
     path = "/profile",
-    tag = tags::ACCOUNTS,
     responses((status = 200, body = Profile))
 )]
 pub(crate) async fn profile(CurrentUser(user): CurrentUser) -> Json<Profile> {
@@ -229,7 +224,6 @@ impl TryFrom<GetCurrentUserResponse> for Me {
 #[utoipa::path(
     get,
     path = "/me",
-    tag = tags::ACCOUNTS,
     responses((status = 200, body = Me))
 )]
 pub(crate) async fn me(client: ActingClient) -> JsonResult<Me> {

@@ -13,7 +13,6 @@ use crate::{
     extract::path_ids::PathIds,
     openapi::{
         responses::{ErrorBody, PersonalTokenRequired, error_response},
-        tags,
     },
 };
 use axum::Json;
@@ -113,7 +112,6 @@ pub(crate) struct ApiKeysResponse {
 #[utoipa::path(
     get,
     path = "/profile/keys",
-    tag = tags::API_KEYS,
     responses((status = 200, body = ApiKeysResponse))
 )]
 pub(crate) async fn list_own_keys(client: ActingClient) -> JsonResult<ApiKeysResponse> {
@@ -126,7 +124,6 @@ pub(crate) async fn list_own_keys(client: ActingClient) -> JsonResult<ApiKeysRes
 #[utoipa::path(
     get,
     path = "/users/{user_id}/keys",
-    tag = tags::API_KEYS,
     params(UserPath),
     responses((status = 200, body = ApiKeysResponse), UserNotFound)
 )]
@@ -150,7 +147,6 @@ async fn list_keys(client: &ActingClient, user_id: Option<i64>) -> JsonResult<Ap
 #[utoipa::path(
     get,
     path = "/profile/keys/{key_id}",
-    tag = tags::API_KEYS,
     params(KeyPath),
     responses((status = 200, body = ApiKeyResponse), OwnKeyNotFound)
 )]
@@ -169,7 +165,6 @@ pub(crate) async fn get_own_key(
 #[utoipa::path(
     get,
     path = "/users/{user_id}/keys/{key_id}",
-    tag = tags::API_KEYS,
     params(UserPath, KeyPath),
     responses((status = 200, body = ApiKeyResponse), UserKeyNotFound)
 )]
@@ -200,7 +195,6 @@ async fn get_key(
 #[utoipa::path(
     delete,
     path = "/profile/keys/{key_id}",
-    tag = tags::API_KEYS,
     params(KeyPath),
     responses(
         (status = 200, body = Message, example = "API key deleted."),
@@ -226,7 +220,6 @@ pub(crate) async fn delete_own_key(
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/keys/{key_id}",
-    tag = tags::API_KEYS,
     params(UserPath, KeyPath),
     responses((status = 200, body = Message, example = "API key deleted."), UserKeyNotFound)
 )]
@@ -244,7 +237,6 @@ pub(crate) async fn delete_user_key(
 #[utoipa::path(
     delete,
     path = "/profile/keys",
-    tag = tags::API_KEYS,
     responses((status = 200, body = Message, example = "API keys deleted."), PersonalTokenRequired)
 )]
 pub(crate) async fn delete_own_keys(client: ActingClient) -> JsonResult<Message> {
@@ -257,7 +249,6 @@ pub(crate) async fn delete_own_keys(client: ActingClient) -> JsonResult<Message>
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/keys",
-    tag = tags::API_KEYS,
     params(UserPath),
     responses((status = 200, body = Message, example = "API keys deleted."), UserNotFound)
 )]

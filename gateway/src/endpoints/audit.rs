@@ -5,7 +5,6 @@ use crate::{
     extract::query_params::QueryParams,
     openapi::{
         parameters::{limit_parameter, positive_parameter, query_parameter},
-        tags,
     },
 };
 use axum::Json;
@@ -162,7 +161,6 @@ async fn list(client: &ActingClient, query: ListAuditRequest) -> JsonResult<Audi
 #[utoipa::path(
     get,
     path = "/audit",
-    tag = tags::ACCESS,
     params(AuditFilters),
     responses((status = 200, body = AuditResponse))
 )]
@@ -181,7 +179,6 @@ pub(crate) async fn list_audit(
 #[utoipa::path(
     get,
     path = "/profile/audit",
-    tag = tags::ACCOUNTS,
     params(OwnAuditFilters),
     responses((status = 200, body = AuditResponse))
 )]

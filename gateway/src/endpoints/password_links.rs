@@ -10,7 +10,6 @@ use crate::{
     extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
     openapi::{
         responses::{AdminTokenRequired, ErrorBody, TooManyAttempts},
-        tags,
     },
     state::GatewayState,
 };
@@ -55,7 +54,6 @@ impl PasswordLinkResponse {
 #[utoipa::path(
     post,
     path = "/users/{user_id}/password-link",
-    tag = tags::USERS,
     params(UserPath),
     responses(
         (status = 201, description = "The new link.", body = PasswordLinkResponse),
@@ -97,7 +95,6 @@ pub(crate) struct PasswordChoiceRequest {
 #[utoipa::path(
     put,
     path = "/password",
-    tag = tags::ACCOUNTS,
     request_body = PasswordChoiceRequest,
     responses(
         (status = 200, body = Message, example = "Password updated successfully."),
@@ -142,7 +139,6 @@ pub(crate) struct PasswordLinkOwner {
 #[utoipa::path(
     post,
     path = "/password-link",
-    tag = tags::ACCESS,
     request_body = PasswordLinkRequest,
     responses(
         (status = 200, body = PasswordLinkOwner),

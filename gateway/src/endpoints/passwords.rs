@@ -11,7 +11,6 @@ use crate::{
     },
     openapi::{
         responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
-        tags,
     },
     state::GatewayState,
 };
@@ -75,7 +74,6 @@ pub(crate) struct PasswordChangeRequest {
 #[utoipa::path(
     put,
     path = "/profile/password",
-    tag = tags::ACCOUNTS,
     request_body = PasswordChangeRequest,
     responses(
         (status = 200, body = Message, example = "Password updated successfully."),
@@ -112,7 +110,6 @@ pub(crate) struct PasswordUpdateRequest {
 #[utoipa::path(
     put,
     path = "/users/{user_id}/password",
-    tag = tags::USERS,
     params(UserPath),
     request_body = PasswordUpdateRequest,
     responses(
@@ -153,7 +150,6 @@ pub(crate) struct PasswordPolicy {
 #[utoipa::path(
     get,
     path = "/password-policy",
-    tag = tags::ACCESS,
     responses((status = 200, body = PasswordPolicy))
 )]
 pub(crate) async fn password_policy(

@@ -13,7 +13,6 @@ use crate::{
     openapi::{
         parameters::{id_parameter, limit_parameter},
         responses::{ErrorBody, error_response},
-        tags,
     },
 };
 use axum::{Extension, Json, extract::State, response::Response};
@@ -144,7 +143,6 @@ fn query(params: &QueryParams) -> Result<ListPostsRequest, ApiError> {
 #[utoipa::path(
     get,
     path = "/posts",
-    tag = tags::POSTS,
     params(PostFilters),
     responses((status = 200, body = PostsResponse))
 )]
@@ -179,7 +177,6 @@ async fn respond(reservation: Reservation, page: &PostsResponse) -> Result<Respo
 #[utoipa::path(
     get,
     path = "/posts/{id}",
-    tag = tags::POSTS,
     params(PostPath),
     responses((status = 200, body = PostResponse), PostNotFound)
 )]
@@ -199,7 +196,6 @@ pub(crate) async fn get_post(
 #[utoipa::path(
     post,
     path = "/posts",
-    tag = tags::POSTS,
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
         (status = 201, description = "The new post.",
@@ -235,7 +231,6 @@ pub(crate) async fn create_post(
 #[utoipa::path(
     put,
     path = "/posts/{id}",
-    tag = tags::POSTS,
     params(PostPath),
     request_body(content = PostRequest, description = "At most 1 MiB."),
     responses(
@@ -269,7 +264,6 @@ pub(crate) async fn update_post(
 #[utoipa::path(
     delete,
     path = "/posts/{id}",
-    tag = tags::POSTS,
     params(PostPath),
     responses(
         (status = 200, body = Message, example = "Post deleted successfully."),

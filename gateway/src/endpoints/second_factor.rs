@@ -12,7 +12,6 @@ use crate::{
             AdminTokenRequired, ErrorBody, PersonalTokenRequired, TooManyAttempts,
             TooManyAttemptsOrAdditions,
         },
-        tags,
     },
     state::GatewayState,
 };
@@ -67,7 +66,6 @@ pub(crate) struct EnrolmentResponse {
 #[utoipa::path(
     post,
     path = "/profile/second-factor",
-    tag = tags::ACCOUNTS,
     request_body = EnrolmentRequest,
     responses(
         (status = 201, description = "The secret and the recovery codes.", body = EnrolmentResponse),
@@ -138,7 +136,6 @@ pub(crate) struct OtpRequest {
 #[utoipa::path(
     put,
     path = "/profile/second-factor",
-    tag = tags::ACCOUNTS,
     request_body = OtpRequest,
     responses(
         (status = 200, body = Message, example = "Second factor is on."),
@@ -168,7 +165,6 @@ pub(crate) async fn enable_second_factor(
 #[utoipa::path(
     delete,
     path = "/profile/second-factor",
-    tag = tags::ACCOUNTS,
     request_body = OtpRequest,
     responses(
         (status = 200, body = Message, example = "Second factor is off."),
@@ -210,7 +206,6 @@ pub(crate) struct SecondFactorResponse {
 #[utoipa::path(
     get,
     path = "/profile/second-factor",
-    tag = tags::ACCOUNTS,
     responses((status = 200, body = SecondFactorResponse))
 )]
 pub(crate) async fn get_second_factor(client: ActingClient) -> JsonResult<SecondFactorResponse> {
@@ -228,7 +223,6 @@ pub(crate) async fn get_second_factor(client: ActingClient) -> JsonResult<Second
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/second-factor",
-    tag = tags::USERS,
     params(UserPath),
     responses(
         (status = 200, body = Message, example = "Second factor is off."),

@@ -13,7 +13,6 @@ use crate::{
     extract::path_ids::PathIds,
     openapi::{
         responses::{PersonalTokenRequired, error_response},
-        tags,
     },
 };
 use axum::Json;
@@ -104,7 +103,6 @@ pub(crate) struct SessionsResponse {
 #[utoipa::path(
     get,
     path = "/profile/sessions",
-    tag = tags::ACCOUNTS,
     responses((status = 200, body = SessionsResponse))
 )]
 pub(crate) async fn list_own_sessions(client: ActingClient) -> JsonResult<SessionsResponse> {
@@ -117,7 +115,6 @@ pub(crate) async fn list_own_sessions(client: ActingClient) -> JsonResult<Sessio
 #[utoipa::path(
     get,
     path = "/users/{user_id}/sessions",
-    tag = tags::USERS,
     params(UserPath),
     responses((status = 200, body = SessionsResponse), UserNotFound)
 )]
@@ -144,7 +141,6 @@ async fn list_sessions(
 #[utoipa::path(
     delete,
     path = "/profile/sessions/{session_id}",
-    tag = tags::ACCOUNTS,
     params(SessionPath),
     responses(
         (status = 200, body = Message, example = "Session ended."),
@@ -167,7 +163,6 @@ pub(crate) async fn end_own_session(
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/sessions/{session_id}",
-    tag = tags::USERS,
     params(UserPath, SessionPath),
     responses((status = 200, body = Message, example = "Session ended."), UserSessionNotFound)
 )]
@@ -185,7 +180,6 @@ pub(crate) async fn end_user_session(
 #[utoipa::path(
     delete,
     path = "/profile/sessions",
-    tag = tags::ACCOUNTS,
     responses((status = 200, body = Message, example = "Sessions ended."), PersonalTokenRequired)
 )]
 pub(crate) async fn end_own_sessions(client: ActingClient) -> JsonResult<Message> {
@@ -198,7 +192,6 @@ pub(crate) async fn end_own_sessions(client: ActingClient) -> JsonResult<Message
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/sessions",
-    tag = tags::USERS,
     params(UserPath),
     responses((status = 200, body = Message, example = "Sessions ended."), UserNotFound)
 )]

@@ -11,7 +11,6 @@ use crate::{
     },
     openapi::{
         responses::{ErrorBody, error_response},
-        tags,
     },
 };
 use axum::Json;
@@ -103,7 +102,6 @@ pub(super) fn username_schema() -> Object {
 #[utoipa::path(
     get,
     path = "/users/{user_id}",
-    tag = tags::USERS,
     params(UserPath),
     responses((status = 200, body = UserResponse), UserNotFound)
 )]
@@ -145,7 +143,6 @@ pub(crate) struct UserUpdateRequest {
 #[utoipa::path(
     patch,
     path = "/users/{user_id}",
-    tag = tags::USERS,
     params(UserPath),
     request_body = UserUpdateRequest,
     responses(
@@ -189,7 +186,6 @@ pub(crate) struct RoleUpdateRequest {
 #[utoipa::path(
     put,
     path = "/users/{user_id}/role",
-    tag = tags::USERS,
     params(UserPath),
     request_body = RoleUpdateRequest,
     responses(
@@ -223,7 +219,6 @@ pub(crate) struct RolesResponse {
 #[utoipa::path(
     get,
     path = "/roles",
-    tag = tags::USERS,
     responses((status = 200, body = RolesResponse))
 )]
 pub(crate) async fn list_roles(client: ActingClient) -> JsonResult<RolesResponse> {
@@ -240,7 +235,6 @@ pub(crate) async fn list_roles(client: ActingClient) -> JsonResult<RolesResponse
 #[utoipa::path(
     delete,
     path = "/users/{user_id}/tokens",
-    tag = tags::USERS,
     params(UserPath),
     responses((status = 200, body = Message, example = "Tokens revoked."), UserNotFound)
 )]
@@ -263,7 +257,6 @@ pub(crate) async fn revoke_tokens(
 #[utoipa::path(
     delete,
     path = "/users/{user_id}",
-    tag = tags::USERS,
     params(UserPath),
     responses(
         (status = 200, body = Message, example = "User deleted successfully."),

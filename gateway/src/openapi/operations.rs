@@ -18,17 +18,20 @@ use utoipa::{
 
 /// Returns the operations of a document.
 pub(super) fn operations(document: &mut OpenApi) -> impl Iterator<Item = &mut Operation> {
-    document.paths.paths.values_mut().flat_map(|path| {
-        let PathItem {
-            get,
-            put,
-            post,
-            delete,
-            patch,
-            ..
-        } = path;
-        [get, put, post, delete, patch].into_iter().flatten()
-    })
+    document.paths.paths.values_mut().flat_map(operations_at)
+}
+
+/// Returns the operations at a path.
+pub(super) fn operations_at(path: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem {
+        get,
+        put,
+        post,
+        delete,
+        patch,
+        ..
+    } = path;
+    [get, put, post, delete, patch].into_iter().flatten()
 }
 
 /// Adds to the annotation of an operation the responses and headers that all operations of its kind have.

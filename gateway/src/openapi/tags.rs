@@ -1,13 +1,14 @@
-//! Describes the groups of operations in `/docs`.
+//! Groups the operations by their paths, and describes the groups for `/docs`.
 
-use super::operations::operations;
+use super::operations::operations_at;
+use std::collections::BTreeSet;
 use utoipa::openapi::{OpenApi, tag::TagBuilder};
 
-pub(crate) const ACCOUNTS: &str = "Accounts";
-pub(crate) const API_KEYS: &str = "API keys";
-pub(crate) const ACCESS: &str = "Access";
-pub(crate) const USERS: &str = "Users";
-pub(crate) const POSTS: &str = "Posts";
+const ACCOUNTS: &str = "Accounts";
+const API_KEYS: &str = "API keys";
+const ACCESS: &str = "Access";
+const USERS: &str = "Users";
+const POSTS: &str = "Posts";
 
 /// The names and descriptions of the groups, in the order of `/docs`. The groups that a new user needs come first.
 const TAGS: [(&str, &str); 5] = [
@@ -24,15 +25,30 @@ const TAGS: [(&str, &str); 5] = [
     (POSTS, "Read posts, and write them as an author."),
 ];
 
-/// Adds the tags that operations of the document have, with their descriptions.
-pub(super) fn describe_tags(document: &mut OpenApi) {
-    let used: Vec<_> = operations(document)
-        .filter_map(|operation| operation.tags.clone())
-        .flatten()
-        .collect();
+/// Returns the group of the operations at a path.
+fn tag_of(path: &str) -> &'static str {
+    match path.split('/').nth(1).unwrap_or_default() {
+        _ if path.contains("/keys") => API_KEYS,
+        "users" | "roles" => USERS,
+        "posts" => POSTS,
+        "profile" | "register" | "login" | "logout" | "me" | "sessions" | "password" => ACCOUNTS,
+        _ => ACCESS,
+    }
+}
+
+/// Gives each operation of the document the tag of its path, and adds these tags with their descriptions.
+pub(super) fn add_tags(document: &mut OpenApi) {
+    let mut used = BTreeSet::new();
+    for (path, item) in &mut document.paths.paths {
+        let tag = tag_of(path);
+        used.insert(tag);
+        for operation in operations_at(item) {
+            operation.tags = Some(vec![tag.to_owned()]);
+        }
+    }
     let mut tags = Vec::new();
     for (name, description) in TAGS {
-        if used.iter().any(|tag| tag == name) {
+        if used.contains(name) {
             let tag = TagBuilder::new().name(name);
             tags.push(tag.description(Some(description)).build());
         }

@@ -12,7 +12,6 @@ use crate::{
     },
     openapi::{
         responses::{AdminTokenRequired, PersonalTokenRequired, TooManyAdditions, error_response},
-        tags,
     },
 };
 use prost_types::Timestamp;
@@ -85,7 +84,6 @@ error_response! {
     post,
     path = "/profile/keys",
     operation_id = "create_api_key",
-    tag = tags::API_KEYS,
     request_body = ApiKeyCreationRequest,
     responses(
         (status = 201, description = "The new API key.",
@@ -112,7 +110,6 @@ pub(crate) async fn create_own_key(
 #[utoipa::path(
     post,
     path = "/users/{user_id}/keys",
-    tag = tags::API_KEYS,
     params(UserPath),
     request_body = ApiKeyCreationRequest,
     responses(

@@ -7,7 +7,6 @@ use crate::{
     extract::json_body::JsonBody,
     openapi::{
         responses::{ErrorBody, TooManyAttemptsOrAdditions},
-        tags,
     },
     state::GatewayState,
 };
@@ -67,7 +66,6 @@ pub(crate) struct NewSessionResponse {
 #[utoipa::path(
     post,
     path = "/sessions",
-    tag = tags::ACCOUNTS,
     request_body = SessionCreationRequest,
     responses(
         (status = 201, description = "The new session.",

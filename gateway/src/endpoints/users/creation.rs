@@ -6,7 +6,7 @@ use crate::{
         Created, created, password_links::PasswordLinkResponse, passwords::password_schema,
     },
     extract::json_body::JsonBody,
-    openapi::{responses::ErrorBody, tags},
+    openapi::responses::ErrorBody,
     state::GatewayState,
 };
 use axum::extract::State;
@@ -47,7 +47,6 @@ pub(crate) struct NewUserResponse {
 #[utoipa::path(
     post,
     path = "/users",
-    tag = tags::USERS,
     request_body = UserCreationRequest,
     responses(
         (status = 201, description = "The new user.",

@@ -6,7 +6,6 @@ use crate::{
     extract::query_params::QueryParams,
     openapi::{
         parameters::{id_parameter, limit_parameter, query_parameter},
-        tags,
     },
 };
 use axum::Json;
@@ -148,7 +147,6 @@ fn query(params: &QueryParams) -> Result<ListUsersRequest, ApiError> {
 #[utoipa::path(
     get,
     path = "/users",
-    tag = tags::USERS,
     params(UserFilters),
     responses((status = 200, body = UsersResponse))
 )]
