@@ -11,24 +11,23 @@
 //!   `Requirement` of the request. It also ends idle sessions.
 //! - `Authenticator` checks passwords and the codes of second factors: for logins, new sessions and
 //!   HTTP Basic. `rate_limit` limits the attempts.
-//! - `Users` reads, creates, changes and deletes users, and creates the first admin. `username`
-//!   contains the rules for usernames. `initial_password` reads and removes the file with the
-//!   generated password of the first admin.
-//! - `CredentialManager` changes passwords, second factors, password links, API keys and sessions. It
-//!   also signs people out. `token_name` contains the rules for the names of API keys and sessions.
+//! - `Users` reads, creates, changes and deletes users, and creates the first admin. It also changes
+//!   passwords, second factors, password links, API keys and sessions, and signs people out.
+//!   `username` and `token_name` contain the rules for usernames, and for the names of API keys and
+//!   sessions. `initial_password` reads and removes the file with the generated password of the
+//!   first admin.
 //! - `Record` lets admins and users read the record, in the pages that `paging` cuts. It seals the
 //!   record, removes old rows, and sends the changes of users to other services.
 //! - `Changes` makes the changes, and logs each of them after its commit. `SignInRecorder` puts
 //!   sign-ins and refusals into the record.
 //!
-//! `error` defines the error of the use cases. `Users`, `CredentialManager` and `Record` call the
-//! `Authorizer`, and `CredentialManager` also calls the `Authenticator`. Neither of these two calls
-//! back, and neither needs the other.
+//! `error` defines the error of the use cases. `Users` and `Record` call the `Authorizer`, and
+//! `Users` also calls the `Authenticator`. Neither of these two calls back, and neither needs the
+//! other.
 
 mod authenticator;
 mod authorizer;
 mod changes;
-mod credential_manager;
 mod error;
 mod initial_password;
 mod paging;
@@ -49,13 +48,12 @@ pub(crate) use authenticator::{
 };
 pub(crate) use authorizer::{AuthorizationRequest, TokenSource};
 pub(crate) use changes::Changes;
-pub(crate) use credential_manager::api_keys::{ApiKeyRequest, check_key_expiry};
 pub(crate) use error::AccountError;
 pub use initial_password::InitialPassword;
 pub(crate) use policy::{Policy, Requirement, SessionLimits};
 pub(crate) use record::{
     AuditRequest,
-    watch::{WatchItem, WatchItems, WatchStart, Watcher},
+    watch::{WatchItem, WatchStart, Watcher},
 };
 pub(crate) use services::Services;
 pub(crate) use token_name::check_name;
@@ -63,6 +61,7 @@ pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub use users::seed::AdminPassword;
 pub(crate) use users::{
     UserPage, UserPageRequest, Users,
+    api_keys::{ApiKeyRequest, check_key_expiry},
     seed::SeedError,
     update::{UserUpdateRequest, rename},
 };

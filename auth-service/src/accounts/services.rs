@@ -4,7 +4,6 @@ use super::{
     authenticator::Authenticator,
     authorizer::Authorizer,
     changes::Changes,
-    credential_manager::CredentialManager,
     initial_password::InitialPassword,
     policy::Policy,
     rate_limit::RateLimiter,
@@ -27,7 +26,6 @@ pub(crate) struct Services {
     pub(crate) authorizer: Arc<Authorizer>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) users: Arc<Users>,
-    pub(crate) credentials: Arc<CredentialManager>,
     pub(crate) record: Arc<Record>,
     pub(crate) recorder: SignInRecorder,
     pub(crate) policy: Arc<Policy>,
@@ -68,31 +66,22 @@ impl Services {
         });
         let users = Users {
             store: Arc::clone(&store),
-            reads: Arc::clone(&reads),
-            authorizer: Arc::clone(&authorizer),
-            changes: changes.clone(),
-            hasher: hasher.clone(),
-            policy: Arc::clone(&policy),
-            registration_limiter: RateLimiter::per_address(policy.registration_limit),
-            searches: ClientSlots::new(MAX_SEARCHES),
-        };
-        let credentials = CredentialManager {
-            store: Arc::clone(&store),
             reads,
             authorizer: Arc::clone(&authorizer),
             authenticator: Arc::clone(&authenticator),
             changes,
             hasher,
             policy: Arc::clone(&policy),
-            link_limiter: RateLimiter::per_address(policy.login_failure_limit),
             recorder: recorder.clone(),
+            registration_limiter: RateLimiter::per_address(policy.registration_limit),
+            link_limiter: RateLimiter::per_address(policy.login_failure_limit),
+            searches: ClientSlots::new(MAX_SEARCHES),
         };
         let record = Record::new(store, Arc::clone(&authorizer));
         Ok(Self {
             authorizer,
             authenticator,
             users: Arc::new(users),
-            credentials: Arc::new(credentials),
             record: Arc::new(record),
             recorder,
             policy,

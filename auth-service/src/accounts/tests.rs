@@ -325,7 +325,7 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("verified");
     let change =
-        app.credentials
+        app.users
             .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert_err!(app.authorize(&token, &[Role::USER]).await, TokenInvalid);
@@ -340,7 +340,7 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
 async fn wrong_current_passwords_count_as_login_failures() {
     let app = App::new(POLICY).await;
     let change = || {
-        app.credentials
+        app.users
             .change_password(&app.admin, "x".into(), "open!".into(), origin(1))
     };
     for _ in 0..3 {
@@ -376,7 +376,7 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
     assert_err!(set_role(&app.admin, 99).await, UserNotFound);
     assert_err!(set_role(&app.admin, 2).await, RoleInvalid);
     let set_password = |token, id| {
-        app.credentials
+        app.users
             .set_password(token, id, "".into(), origin(1))
     };
     assert_err!(set_password(&ann, 99).await, RoleInsufficient);

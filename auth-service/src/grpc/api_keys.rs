@@ -25,7 +25,7 @@ impl AuthGrpc {
         };
         let created = self
             .services
-            .credentials
+            .users
             .create_api_key(call.credential(), new)
             .await?;
         Ok(wire::CreateApiKeyResponse {
@@ -41,7 +41,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListApiKeysResponse> {
         let keys = self
             .services
-            .credentials
+            .users
             .list_api_keys(call.credential(), message.user_id)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();
@@ -64,7 +64,7 @@ impl AuthGrpc {
         };
         let keys = self
             .services
-            .credentials
+            .users
             .delete_tokens(TokenKind::ApiKey, call.credential(), message.user_id, keys)
             .await?;
         let api_keys = keys.into_iter().map(Into::into).collect();

@@ -16,7 +16,7 @@ impl AuthGrpc {
         let password = message.password.into();
         let user = self
             .services
-            .credentials
+            .users
             .set_password(
                 call.credential(),
                 message.user_id,
@@ -36,7 +36,7 @@ impl AuthGrpc {
         let new = message.new_password.into();
         let user = self
             .services
-            .credentials
+            .users
             .change_password(call.credential(), current, new, CallOrigin::from(&call))
             .await?;
         Ok(user.into())
@@ -49,7 +49,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::CreatePasswordLinkResponse> {
         let link = self
             .services
-            .credentials
+            .users
             .create_password_link(call.credential(), message.user_id)
             .await?;
         Ok(wire::CreatePasswordLinkResponse {
@@ -63,7 +63,7 @@ impl AuthGrpc {
         message: wire::RedeemPasswordLinkRequest,
     ) -> RpcResult<wire::RedeemPasswordLinkResponse> {
         self.services
-            .credentials
+            .users
             .redeem_password_link(
                 &message.token,
                 message.password.into(),
@@ -80,7 +80,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetPasswordLinkResponse> {
         let link = self
             .services
-            .credentials
+            .users
             .find_password_link(&message.token, &CallOrigin::from(&call))
             .await?;
         Ok(wire::GetPasswordLinkResponse {

@@ -21,7 +21,7 @@ impl AuthGrpc {
         let password = message.current_password.into();
         let (enrolment, user) = self
             .services
-            .credentials
+            .users
             .begin_second_factor(call.credential(), password, CallOrigin::from(&call))
             .await?;
         let shown = enrolment.authenticator_secret(&issuer, &user.username);
@@ -39,7 +39,7 @@ impl AuthGrpc {
         message: wire::EnableSecondFactorRequest,
     ) -> RpcResult<wire::EnableSecondFactorResponse> {
         self.services
-            .credentials
+            .users
             .turn_on_second_factor(call.credential(), &message.otp)
             .await?;
         Ok(wire::EnableSecondFactorResponse {})
@@ -51,7 +51,7 @@ impl AuthGrpc {
         message: wire::DisableSecondFactorRequest,
     ) -> RpcResult<wire::DisableSecondFactorResponse> {
         self.services
-            .credentials
+            .users
             .turn_off_second_factor(call.credential(), message.user_id, &message.otp)
             .await?;
         Ok(wire::DisableSecondFactorResponse {})
@@ -64,7 +64,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::GetSecondFactorResponse> {
         let status = self
             .services
-            .credentials
+            .users
             .second_factor_status(call.credential())
             .await?;
         Ok(wire::GetSecondFactorResponse {

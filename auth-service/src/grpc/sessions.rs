@@ -39,7 +39,7 @@ impl AuthGrpc {
         call: Call,
         message: wire::RevokeTokensRequest,
     ) -> RpcResult<wire::RevokeTokensResponse> {
-        let credentials = &self.services.credentials;
+        let users = &self.services.users;
         let cookie_sessions = message.cookie_sessions;
         let user = match (
             message.user_id,
@@ -47,18 +47,18 @@ impl AuthGrpc {
             cookie_sessions.is_empty(),
         ) {
             (user_id, false, true) => Some(
-                credentials
+                users
                     .revoke_tokens(call.credential(), user_id)
                     .await?,
             ),
-            (None, true, true) => Some(credentials.end_cookie_session(call.credential()).await?),
+            (None, true, true) => Some(users.end_cookie_session(call.credential()).await?),
             (None, true, false) => {
                 let extent = if message.with_pairs {
                     SessionEnd::WithPairs
                 } else {
                     SessionEnd::Alone
                 };
-                credentials
+                users
                     .end_cookie_sessions(&cookie_sessions, extent)
                     .await?;
                 None
@@ -82,7 +82,7 @@ impl AuthGrpc {
     ) -> RpcResult<wire::ListSessionsResponse> {
         let listed = self
             .services
-            .credentials
+            .users
             .list_sessions(call.credential(), message.user_id)
             .await?;
         let sessions = listed
@@ -110,7 +110,7 @@ impl AuthGrpc {
         };
         let ended = self
             .services
-            .credentials
+            .users
             .delete_tokens(
                 TokenKind::Session,
                 call.credential(),

@@ -27,13 +27,13 @@ impl App {
             role: user_id.map(|_| Ok(Role::USER)),
             expires_at: None,
         };
-        let made = self.credentials.create_api_key(token, request).await;
+        let made = self.users.create_api_key(token, request).await;
         made.map(drop)
     }
 
     async fn delete_all(&self, kind: TokenKind, token: &str) {
         let deleted = self
-            .credentials
+            .users
             .delete_tokens(kind, token, None, TokenSelection::All)
             .await;
         deleted.expect("deleted");
@@ -70,7 +70,7 @@ async fn keys_sessions_and_second_factors_of_a_user_have_one_limit_and_others_th
     let session = app.try_session("sesame", SessionRequest::default()).await;
     assert_err!(session, TooManyAttempts);
     let begun = app
-        .credentials
+        .users
         .begin_second_factor(&token, "sesame".into(), origin(1))
         .await;
     assert_err!(begun, TooManyAttempts);
@@ -87,14 +87,14 @@ async fn nothing_new_is_revealed_and_bad_requests_are_refused_as_before() {
     let wrong = app.try_session("wrong", SessionRequest::default()).await;
     assert_err!(wrong, CredentialsInvalid);
     let begun = app
-        .credentials
+        .users
         .begin_second_factor(&token, "wrong".into(), origin(1))
         .await;
     assert_err!(begun, CurrentPasswordWrong);
     assert_err!(app.create_key("", None).await, TokenInvalid);
     assert_err!(app.create_key(&token, Some(1)).await, RoleInsufficient);
     let unnamed = app
-        .credentials
+        .users
         .create_api_key(&token, ApiKeyRequest::default())
         .await;
     assert_err!(unnamed, ApiKeyInvalid);
@@ -103,14 +103,14 @@ async fn nothing_new_is_revealed_and_bad_requests_are_refused_as_before() {
 #[tokio::test]
 async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
     let (app, token) = app().await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     let (_, session) = app.session().await;
     for _ in 1..MAX_ADDITIONS {
         app.create_key(&token, None).await.expect("there is room");
         app.delete_all(TokenKind::ApiKey, &token).await;
     }
     assert_err!(app.create_key(&token, None).await, TooManyAttempts);
-    let ended = credentials
+    let ended = users
         .delete_tokens(
             TokenKind::Session,
             &token,
@@ -119,12 +119,12 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
         )
         .await;
     assert_eq!(ended.expect("ended").len(), 1);
-    let changed = credentials
+    let changed = users
         .change_password(&token, "sesame".into(), "open!".into(), origin(1))
         .await;
     changed.expect("changed");
     let token = app.login("ann", "open!").await.expect("logged in");
-    credentials
+    users
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");

@@ -25,7 +25,7 @@ pub(super) async fn create_key(
         expires_at,
     };
     let created = services
-        .credentials
+        .users
         .create_api_key(token, request)
         .await
         .expect("created");
@@ -33,7 +33,7 @@ pub(super) async fn create_key(
 }
 
 async fn keys(services: &Services, token: &str) -> Vec<OpaqueToken> {
-    let listed = services.credentials.list_api_keys(token, None).await;
+    let listed = services.users.list_api_keys(token, None).await;
     listed.expect("listed")
 }
 
@@ -136,48 +136,48 @@ async fn whatever_is_wrong_with_a_key_it_is_invalid() {
 #[tokio::test]
 async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     let app = App::new(POLICY).await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     let ann = app.register("ann").await.expect("registered");
     let (key, id) = create_key(&app, &app.admin, None, None).await;
     let (_, other) = create_key(&app, &app.admin, None, None).await;
     assert_err!(
-        credentials.revoke_tokens(&key, None).await,
+        users.revoke_tokens(&key, None).await,
         RoleInsufficient
     );
     assert_err!(
-        credentials.revoke_tokens(&key, Some(1)).await,
+        users.revoke_tokens(&key, Some(1)).await,
         RoleInsufficient
     );
-    let create = credentials
+    let create = users
         .create_api_key(&key, ApiKeyRequest::default())
         .await;
     assert_err!(create, RoleInsufficient);
-    let change = credentials
+    let change = users
         .change_password(&key, "sesame".into(), "open!".into(), origin(1))
         .await;
     assert_err!(change, RoleInsufficient);
-    let set = credentials
+    let set = users
         .set_password(&key, ann.id, "open!".into(), origin(1))
         .await;
     assert_err!(set, RoleInsufficient);
     for selection in [Some(other), Some(999), None].map(tokens) {
         for user in [None, Some(1)] {
-            let deleted = credentials
+            let deleted = users
                 .delete_tokens(TokenKind::ApiKey, &key, user, selection)
                 .await;
             assert_err!(deleted, RoleInsufficient);
         }
     }
-    credentials
+    users
         .revoke_tokens(&key, Some(ann.id))
         .await
         .expect("what else an admin may");
-    credentials
+    users
         .delete_tokens(TokenKind::ApiKey, &key, Some(ann.id), tokens(None))
         .await
         .expect("likewise");
     assert_eq!(keys(&app, &key).await.len(), 2);
-    let own = credentials
+    let own = users
         .delete_tokens(TokenKind::ApiKey, &key, None, tokens(Some(id)))
         .await
         .expect("itself");
@@ -193,7 +193,7 @@ async fn a_token_that_is_revoked_before_its_key_is_inserted_makes_none() {
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    let late = app.credentials.create_api_key(&app.admin, request).await;
+    let late = app.users.create_api_key(&app.admin, request).await;
     assert_err!(late, TokenInvalid);
     let token = app.login("admin", "sesame").await.expect("logged in");
     assert_eq!(keys(&app, &token).await, []);
@@ -256,19 +256,19 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
 #[tokio::test]
 async fn keys_outlive_logouts_and_new_passwords() {
     let app = App::new(POLICY).await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     let (key, _) = create_key(&app, &app.admin, None, None).await;
-    credentials
+    users
         .revoke_tokens(&app.admin, None)
         .await
         .expect("logged out");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "sesame").await.expect("logged in");
-    let change = credentials.change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = users.change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     app.authorize(&key, &[Role::ADMIN]).await.expect("valid");
     let token = app.login("admin", "open!").await.expect("logged in");
-    let deleted = credentials
+    let deleted = users
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await;
     assert_eq!(deleted.expect("deleted").len(), 1);
@@ -359,7 +359,7 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
             role,
             expires_at,
         };
-        app.credentials
+        app.users
             .create_api_key(&app.admin, request)
             .await
             .map(drop)

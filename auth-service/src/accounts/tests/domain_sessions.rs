@@ -65,14 +65,14 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
         TokenInvalid
     );
     assert_err!(
-        app.credentials.revoke_tokens(&domain, None).await,
+        app.users.revoke_tokens(&domain, None).await,
         TokenInvalid
     );
     let (own, _) = app.session().await;
     assert_eq!(app.ids(&own).await.len(), 3);
     for (made, user) in [(&domain, &ann), (&session, &ann)] {
         assert_eq!(
-            &app.credentials
+            &app.users
                 .end_cookie_session(made)
                 .await
                 .expect("ended"),
@@ -82,7 +82,7 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
     }
     for refused in [&domain, &token, &key] {
         assert_err!(
-            app.credentials.end_cookie_session(refused).await,
+            app.users.end_cookie_session(refused).await,
             TokenInvalid
         );
     }
@@ -101,7 +101,7 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
     app.store.set_time(NOW + 2 * IDLE);
     assert!(!app.is_accepted_in_cookie(&domain).await);
     let domain = make().await;
-    app.credentials
+    app.users
         .revoke_tokens(&app.login("ann", "sesame").await.expect("in"), None)
         .await
         .expect("out");
@@ -114,7 +114,7 @@ async fn a_session_for_a_domain_ends_as_every_other_does() {
 #[tokio::test]
 async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() {
     let (app, _) = app().await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     app.register("bob").await.expect("registered");
     let make = async |session_use| {
         let created = made(&app, session_use).await;
@@ -147,7 +147,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
         100..100,
         [&one, &of_bob, &key, &token, "rgs_", "", &other, &one].map(str::to_owned),
     );
-    credentials
+    users
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("ended");
@@ -170,7 +170,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     }
     actors.sort_unstable();
     assert_eq!(actors, ["ann", "ann", "bob"]);
-    credentials
+    users
         .end_cookie_sessions(&cookies, SessionEnd::Alone)
         .await
         .expect("nothing is left");
@@ -178,7 +178,7 @@ async fn all_sessions_in_cookies_end_together_and_what_is_none_is_passed_over() 
     app.store.set_read_only(true);
     let kept = [kept];
     assert!(
-        credentials
+        users
             .end_cookie_sessions(&kept, SessionEnd::Alone)
             .await
             .is_err()
@@ -211,11 +211,11 @@ async fn a_session_for_applications_is_valid_in_a_cookie_only() {
         assert!(app.is_accepted_in_cookie(token).await);
     }
     assert_err!(
-        app.credentials.revoke_tokens(token, None).await,
+        app.users.revoke_tokens(token, None).await,
         TokenInvalid
     );
     assert_err!(
-        app.credentials.list_sessions(token, None).await,
+        app.users.list_sessions(token, None).await,
         TokenInvalid
     );
     let request = ApiKeyRequest {
@@ -223,10 +223,10 @@ async fn a_session_for_applications_is_valid_in_a_cookie_only() {
         ..ApiKeyRequest::default()
     };
     assert_err!(
-        app.credentials.create_api_key(token, request).await,
+        app.users.create_api_key(token, request).await,
         TokenInvalid
     );
-    let ended = app.credentials.end_cookie_session(token).await;
+    let ended = app.users.end_cookie_session(token).await;
     assert_eq!(ended.expect("ended"), ann);
     assert!(!app.is_accepted_in_cookie(token).await);
 }
@@ -339,7 +339,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     // The two sessions are one entry of the list, with the later of their last uses.
     app.store.set_time(NOW + 600);
     assert!(app.is_accepted_in_cookie(&application).await);
-    let listed = app.credentials.list_sessions(&console, None).await;
+    let listed = app.users.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     let [only] = &listed[..] else {
         panic!("one sign-in: {listed:?}");
@@ -352,7 +352,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     // sessions ends neither of the two.
     let (elsewhere, _) = app.session().await;
     let end = async |token: &str, id| {
-        app.credentials
+        app.users
             .delete_tokens(TokenKind::Session, token, None, tokens(id))
             .await
             .expect("ended")
@@ -368,7 +368,7 @@ async fn one_sign_in_makes_both_sessions_and_is_one_where_people_see_them() {
     // for too long ends alone, and the other one stays in the list.
     let created = made(&app, SessionUse::ApiAndApplication).await;
     let application = created.application_token.expect("the second one");
-    app.credentials
+    app.users
         .revoke_tokens(created.token.expose_secret(), None)
         .await
         .expect("logged out");
@@ -397,10 +397,10 @@ async fn one_sign_in_makes_a_session_for_the_api_and_one_for_a_domain() {
         assert_eq!(app.is_accepted(token).await, in_header);
     }
     assert!(app.is_accepted_in_cookie(&domain).await);
-    let listed = app.credentials.list_sessions(&console, None).await;
+    let listed = app.users.list_sessions(&console, None).await;
     let listed = listed.expect("listed").sessions;
     assert_eq!(listed.len(), 1, "one sign-in: {listed:?}");
-    app.credentials
+    app.users
         .end_cookie_sessions(std::slice::from_ref(&domain), SessionEnd::WithPairs)
         .await
         .expect("ended");

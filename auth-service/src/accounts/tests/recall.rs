@@ -84,7 +84,7 @@ async fn what_is_recalled_is_as_stored_now() {
     }
     let token = app.login("ann", "sesame").await.expect("logged in");
     let change =
-        app.credentials
+        app.users
             .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);

@@ -55,7 +55,7 @@ async fn a_change_and_a_sign_in_are_in_the_record_of_the_next_request() {
         .set_user_role(&app.admin, ann.id, Ok(Role::AUTHOR))
         .await
         .expect("set");
-    app.credentials
+    app.users
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
@@ -187,7 +187,7 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     let ann = app.register("ann").await.expect("registered");
     let make = async || {
         let made = app
-            .credentials
+            .users
             .create_password_link(&app.admin, ann.id)
             .await;
         made.expect("made")
@@ -195,7 +195,7 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     let redeem = async |token: &str, host| {
         let password = "open sesame".into();
         let redeemed = app
-            .credentials
+            .users
             .redeem_password_link(token, password, origin(host));
         assert_err!(from(host, redeemed).await, LinkInvalid);
     };

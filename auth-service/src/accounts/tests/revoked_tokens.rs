@@ -17,7 +17,7 @@ async fn a_token_of_a_login_in_the_second_of_a_logout_is_valid_and_older_ones_ar
     // There is no limit to the revocations within one second.
     for _ in 0..5 {
         let newest = old.last().expect("one").clone();
-        app.credentials
+        app.users
             .revoke_tokens(&newest, None)
             .await
             .expect("logged out");
@@ -46,7 +46,7 @@ async fn a_logout_holds_after_a_failover_to_a_clock_two_seconds_behind() {
             .authorize(&old, &any())
             .await
             .expect("still valid");
-        app.credentials
+        app.users
             .revoke_tokens(&old, None)
             .await
             .expect("logged out");
@@ -95,7 +95,7 @@ async fn an_operator_lowers_a_time_in_the_future_and_no_token_returns() {
         app.store.set_time(NOW + minute * 60);
         ended.push(app.login("ann", "sesame").await.expect("logged in"));
     }
-    app.credentials
+    app.users
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -153,18 +153,18 @@ async fn a_logout_during_a_login_does_not_refuse_the_right_password() {
 #[tokio::test]
 async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at_most() {
     let app = App::new(POLICY).await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     let ann = app.register("ann").await.expect("registered");
     let mut old = Vec::new();
     for _ in 0..28 {
         old.push(app.login("ann", "sesame").await.expect("logged in"));
-        credentials
+        users
             .revoke_tokens(old.last().expect("one"), None)
             .await
             .expect("logged out");
     }
     for _ in 0..1_000 {
-        credentials
+        users
             .revoke_tokens(&app.admin, Some(ann.id))
             .await
             .expect("revoked");
@@ -190,7 +190,7 @@ async fn a_login_after_any_number_of_revocations_succeeds_three_seconds_later_at
         .authorize(&new, &any())
         .await
         .expect("valid where the clock is two seconds behind");
-    credentials
+    users
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -218,7 +218,7 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
         let (services, token) = (app.services.clone(), app.admin.clone());
         tokio::spawn(async move {
             services
-                .credentials
+                .users
                 .revoke_tokens(&token, None)
                 .await
                 .is_ok()
@@ -241,7 +241,7 @@ async fn admins_end_the_tokens_of_others() {
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let revoke = async |actor: &str, id| app.credentials.revoke_tokens(actor, id).await;
+    let revoke = async |actor: &str, id| app.users.revoke_tokens(actor, id).await;
     assert_err!(revoke(&token, Some(1)).await, RoleInsufficient);
     assert_err!(revoke(&app.admin, Some(999)).await, UserNotFound);
     revoke(&app.admin, Some(ann.id)).await.expect("revoked");

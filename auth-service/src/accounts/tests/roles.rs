@@ -126,7 +126,7 @@ async fn a_key_of_an_extra_role_acts_as_user_once_its_user_has_another() {
             role,
             ..ApiKeyRequest::default()
         };
-        app.credentials.create_api_key(&token, request).await
+        app.users.create_api_key(&token, request).await
     };
     assert_err!(create("edit").await, RoleInvalid);
     let key = create("editor").await.expect("created").key;

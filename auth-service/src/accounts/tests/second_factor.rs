@@ -4,7 +4,7 @@ use super::{App, POLICY, basic_check, origin, sessions::created};
 use crate::{
     accounts::{
         AccountError, Policy, Requirement, SessionRequest,
-        credential_manager::second_factor::SecondFactorStatus,
+        users::second_factor::SecondFactorStatus,
     },
     second_factor::{Issuer, Mode, SecondFactorKeys, SecondFactorPolicy, code_at},
     tokens::NewPasswordLink,
@@ -44,7 +44,7 @@ struct Begun {
 
 async fn begin(app: &App, token: &str) -> Begun {
     let begun = app
-        .credentials
+        .users
         .begin_second_factor(token, "sesame".into(), origin(1))
         .await;
     let (enrolment, user) = begun.expect("begun");
@@ -68,7 +68,7 @@ impl EnrolledUser {
     async fn enrol(app: App, token: String) -> Self {
         let Begun { secret, codes } = begin(&app, &token).await;
         let on = app
-            .credentials
+            .users
             .turn_on_second_factor(&token, &code_at(&secret, NOW))
             .await;
         on.expect("on");
@@ -173,7 +173,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &own).await.secret;
     let otp = code_at(&secret, NOW);
-    let on = app.credentials.turn_on_second_factor(&own, &otp);
+    let on = app.users.turn_on_second_factor(&own, &otp);
     on.await.expect("on");
     assert!(app.is_accepted(&own).await);
     for ended in [&other, &token] {
@@ -182,7 +182,7 @@ async fn the_session_that_turns_it_on_goes_on_and_an_access_token_ends() {
     // The session stays valid for its user, even for requests that need the second factor.
     app.store.set_time(NOW + 30);
     let otp = code_at(&secret, NOW + 30);
-    let off = app.credentials.turn_off_second_factor(&own, None, &otp);
+    let off = app.users.turn_off_second_factor(&own, None, &otp);
     off.await.expect("off");
 }
 
@@ -262,7 +262,7 @@ async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
     let stolen = ann.login(Some(&otp)).await.expect("logged in");
     let app = &ann.app;
     let off = async |otp: &str| {
-        let off = app.credentials.turn_off_second_factor(&stolen, None, otp);
+        let off = app.users.turn_off_second_factor(&stolen, None, otp);
         reason(off.await)
     };
     for (tries, wrong) in [(10, "000000"), (100, WRONG_RECOVERY_CODE)] {
@@ -280,7 +280,7 @@ async fn wrong_codes_of_a_signed_in_caller_block_no_sign_in_and_are_limited() {
     ann.login(Some(first)).await.expect("a recovery code");
     let otp = ann.otp(NOW + 30 + 3600);
     let own = ann.login(Some(&otp)).await.expect("logged in");
-    let off = app.credentials.turn_off_second_factor(&own, None, second);
+    let off = app.users.turn_off_second_factor(&own, None, second);
     assert_eq!(reason(off.await), None, "after an hour");
 }
 
@@ -297,7 +297,7 @@ async fn wrong_codes_at_sign_in_block_no_confirmation() {
     assert_eq!(ann.login(Some(&otp)).await, Err(Reason::TooManyAttempts));
     let off = ann
         .app
-        .credentials
+        .users
         .turn_off_second_factor(&token, None, &otp);
     assert_eq!(reason(off.await), None);
 }
@@ -309,7 +309,7 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &token).await.secret;
     let on = async |token: &str, otp: &str| {
-        reason(app.credentials.turn_on_second_factor(token, otp).await)
+        reason(app.users.turn_on_second_factor(token, otp).await)
     };
     for wrong in 0..10 {
         let codes = ["000000", WRONG_RECOVERY_CODE, "x"];
@@ -342,7 +342,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     let otp = ann.otp(NOW + 30);
     let token = ann.login(Some(&otp)).await.expect("logged in");
     let off = async |token: &str, id, otp: &str| {
-        reason(app.credentials.turn_off_second_factor(token, id, otp).await)
+        reason(app.users.turn_off_second_factor(token, id, otp).await)
     };
     assert_eq!(
         off(&token, None, &otp).await,
@@ -360,7 +360,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     assert_eq!(off(admin, Some(1), "").await, Some(Reason::OwnSecondFactor));
     assert_eq!(off(admin, Some(999), "").await, Some(Reason::UserNotFound));
     assert_eq!(
-        app.credentials
+        app.users
             .second_factor_status(&token)
             .await
             .expect("read"),
@@ -371,7 +371,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     );
     assert_eq!(off(&token, None, ann.codes[0].expose_secret()).await, None);
     assert_eq!(
-        app.credentials
+        app.users
             .second_factor_status(&token)
             .await
             .expect("read"),
@@ -385,7 +385,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     assert_eq!(
         reason(
             ann.app
-                .credentials
+                .users
                 .turn_off_second_factor(&ann.app.admin, Some(2), "")
                 .await
         ),
@@ -401,11 +401,11 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
     let token = app.login("ann", "sesame").await.expect("logged in");
     let Begun { secret, codes } = begin(&app, &token).await;
     for blank in ["", " ", "\u{a0}\n", "\u{200b}"].repeat(5) {
-        let on = app.credentials.turn_on_second_factor(&token, blank).await;
+        let on = app.users.turn_on_second_factor(&token, blank).await;
         assert_eq!(reason(on), Some(Reason::OtpWrong), "{blank:?}");
     }
     let otp = code_at(&secret, NOW);
-    let on = app.credentials.turn_on_second_factor(&token, &otp).await;
+    let on = app.users.turn_on_second_factor(&token, &otp).await;
     on.expect("no code was wrong");
     let ann = EnrolledUser {
         app,
@@ -425,7 +425,7 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
     let off = async |otp| {
         reason(
             ann.app
-                .credentials
+                .users
                 .turn_off_second_factor(&token, None, otp)
                 .await,
         )
@@ -441,11 +441,11 @@ async fn blank_text_in_place_of_a_code_is_none_and_counts_as_no_wrong_one() {
 #[tokio::test]
 async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
     let app = App::new(policy(Mode::Optional)).await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let begin = async |password: &str| {
-        credentials
+        users
             .begin_second_factor(&token, password.into(), origin(1))
             .await
     };
@@ -453,16 +453,16 @@ async fn it_begins_with_the_password_and_asks_for_nothing_yet() {
         reason(begin("wrong").await),
         Some(Reason::CurrentPasswordWrong)
     );
-    let on = credentials.turn_on_second_factor(&token, "000000").await;
+    let on = users.turn_on_second_factor(&token, "000000").await;
     assert_eq!(reason(on), Some(Reason::SecondFactorState));
     begin("sesame").await.expect("begun");
     app.login("ann", "sesame").await.expect("without a code");
-    let on = credentials.turn_on_second_factor(&token, "00000").await;
+    let on = users.turn_on_second_factor(&token, "00000").await;
     assert_eq!(reason(on), Some(Reason::OtpWrong));
     for policy in [policy(Mode::Off), POLICY] {
         let app = App::new(policy).await;
         let refused = app
-            .credentials
+            .users
             .begin_second_factor(&app.admin, "sesame".into(), origin(1))
             .await;
         assert_eq!(
@@ -528,7 +528,7 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     let app = App::new(policy(Mode::Optional)).await;
     let ann = app.register("ann").await.expect("registered");
     let admin = &app.admin;
-    let make = async |id| app.credentials.create_password_link(admin, id).await;
+    let make = async |id| app.users.create_password_link(admin, id).await;
     assert_eq!(reason(make(1).await), Some(Reason::OwnPassword));
     assert_eq!(reason(make(999).await), Some(Reason::UserNotFound));
     let NewPasswordLink {
@@ -540,7 +540,7 @@ async fn a_link_sets_a_password_by_the_rules_and_bad_ones_are_limited() {
     let redeem = async |token: &str, password: &str, client| {
         let token = token.to_owned();
         reason(
-            app.credentials
+            app.users
                 .redeem_password_link(&token, password.into(), origin(client))
                 .await,
         )
@@ -583,7 +583,7 @@ async fn where_admins_set_no_passwords_they_make_links() {
     let ann = app.register("ann").await.expect("users choose their own");
     let admin = &app.admin;
     let set = app
-        .credentials
+        .users
         .set_password(admin, ann.id, "sesame".into(), origin(1))
         .await;
     assert_eq!(reason(set), Some(Reason::PasswordLinkRequired));
@@ -604,7 +604,7 @@ async fn where_admins_set_no_passwords_they_make_links() {
     );
     let link = created.link.expect("a link").token;
     let redeemed =
-        app.credentials
+        app.users
             .redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
     redeemed.await.expect("redeemed");
     app.login("bob", "sesame").await.expect("the chosen one");

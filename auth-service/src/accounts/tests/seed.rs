@@ -61,7 +61,7 @@ async fn file_with_the_initial_password_is_removed_when_the_password_changes() {
     let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
     let current = text.as_str().into();
     let set = app
-        .credentials
+        .users
         .change_password(&token, current, "sesame".into(), origin(1))
         .await;
     set.expect("changed");
@@ -74,7 +74,7 @@ async fn start_keeps_the_file_while_its_password_is_that_of_the_admin() {
     let (app, path, text) = with_file(folder.path()).await;
     let start = || app.users.seed_admin(&AdminPassword::Missing);
     let token = app.login(ADMIN_USERNAME, &text).await.expect("logged in");
-    app.credentials
+    app.users
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");

@@ -92,7 +92,7 @@ impl App {
 
     pub(super) async fn ids(&self, token: &str) -> Vec<i64> {
         let listed = self
-            .credentials
+            .users
             .list_sessions(token, None)
             .await
             .expect("listed");
@@ -129,7 +129,7 @@ async fn a_session_acts_with_the_role_stored_now_and_for_everything_that_its_use
         );
     }
     create_key(&app, &token, None, None).await;
-    app.credentials
+    app.users
         .delete_tokens(TokenKind::ApiKey, &token, None, tokens(None))
         .await
         .expect("deleted");
@@ -275,7 +275,7 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
     app.store.set_time(NOW + 1);
     assert!(app.is_accepted(&token).await);
     let listed = async || {
-        app.credentials
+        app.users
             .list_sessions(&token, None)
             .await
             .map(|listed| listed.sessions.len())
@@ -293,10 +293,10 @@ async fn a_pause_of_writes_prolongs_no_session_beyond_its_end_and_lists_it_meanw
 #[tokio::test]
 async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_all() {
     let (app, ann) = app().await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let ((one, _), (two, _)) = (app.session().await, app.session().await);
-    credentials
+    users
         .revoke_tokens(&one, None)
         .await
         .expect("logged out");
@@ -305,14 +305,14 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
             && app.is_accepted(&two).await
             && app.is_accepted(&token).await
     );
-    assert_err!(credentials.revoke_tokens(&one, None).await, TokenInvalid);
-    credentials
+    assert_err!(users.revoke_tokens(&one, None).await, TokenInvalid);
+    users
         .revoke_tokens(&token, None)
         .await
         .expect("logged out");
     assert!(!app.is_accepted(&two).await && !app.is_accepted(&token).await);
     let (three, _) = app.session().await;
-    credentials
+    users
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("an admin");
@@ -339,10 +339,10 @@ async fn sessions_end_with_tokens_also_where_their_time_is_in_the_future() {
 #[tokio::test]
 async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
     let (app, ann) = app().await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     let ((own, _), (other, _)) = (app.session().await, app.session().await);
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change = credentials.change_password(&own, "sesame".into(), "open!".into(), origin(1));
+    let change = users.change_password(&own, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(
         app.is_accepted(&own).await
@@ -353,7 +353,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .try_session("open!", SessionRequest::default())
         .await
         .expect("made");
-    credentials
+    users
         .revoke_tokens(&app.admin, Some(ann.id))
         .await
         .expect("revoked");
@@ -365,7 +365,7 @@ async fn a_new_password_ends_all_sessions_but_the_one_that_sets_it() {
         .try_session("open!", SessionRequest::default())
         .await
         .expect("made");
-    let set = credentials.set_password(&app.admin, ann.id, "sesame".into(), origin(1));
+    let set = users.set_password(&app.admin, ann.id, "sesame".into(), origin(1));
     set.await.expect("set");
     assert!(!app.is_accepted(&own).await);
 }
@@ -391,7 +391,7 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
         };
         owner(user, session.id)
     };
-    app.credentials
+    app.users
         .revoke_tokens(&app.session().await.0, None)
         .await
         .expect("another one");
@@ -408,17 +408,17 @@ async fn an_ended_session_makes_no_key_and_sets_no_password() {
 #[tokio::test]
 async fn sessions_are_listed_until_they_end_and_ended_but_for_the_current_one() {
     let (app, ann) = app().await;
-    let credentials = &app.credentials;
+    let users = &app.users;
     let ((one, first), (two, second), (_, third)) = (
         app.session().await,
         app.session().await,
         app.session().await,
     );
     assert_eq!(app.ids(&one).await, [first.id, second.id, third.id]);
-    let listed = credentials.list_sessions(&two, None).await.expect("listed");
+    let listed = users.list_sessions(&two, None).await.expect("listed");
     assert_eq!(listed.current_id, Some(second.id));
     let end = async |token: &str, user, id| {
-        credentials
+        users
             .delete_tokens(TokenKind::Session, token, user, tokens(id))
             .await
     };
@@ -458,7 +458,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
             role,
             expires_at: None,
         };
-        app.credentials
+        app.users
             .create_api_key(token, request)
             .await
             .map(|created| (created.key.expose_secret().to_owned(), created.stored))

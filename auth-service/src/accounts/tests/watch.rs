@@ -5,7 +5,7 @@ use crate::{
     accounts::{
         UserUpdateRequest,
         WatchItem::{self, Change, Progress},
-        WatchItems, WatchStart, Watcher,
+        WatchStart, Watcher, record::watch::WatchItems,
     },
     user::User,
 };

@@ -4,7 +4,7 @@
 //! of the link calls `find_password_link` to show whose link it is, and `redeem_password_link` to
 //! set the password, which uses the link up.
 
-use super::CredentialManager;
+use super::Users;
 use crate::{
     accounts::error::AccountError,
     call_origin::CallOrigin,
@@ -29,7 +29,7 @@ pub(crate) struct FoundLink {
     pub(crate) stored: StoredPasswordLink,
 }
 
-impl CredentialManager {
+impl Users {
     /// Creates a link for another user, which replaces an earlier link of that user. Returns the
     /// link.
     ///

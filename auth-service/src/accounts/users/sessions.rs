@@ -2,7 +2,7 @@
 //!
 //! The `Authenticator` creates sessions, because that needs a password instead of a credential.
 
-use super::CredentialManager;
+use super::Users;
 use crate::{
     accounts::{authorizer::TokenSource, error::AccountError, policy::Requirement},
     actor::Actor,
@@ -22,7 +22,7 @@ pub(crate) struct ListedSessions {
     pub(crate) sessions: Vec<OpaqueToken>,
 }
 
-impl CredentialManager {
+impl Users {
     /// Lists the active sessions of the actor. With a user id, lists the active sessions of that
     /// user; the actor must then be an admin.
     ///

@@ -4,7 +4,7 @@
 //! code; only after that do logins require a code. The `Authenticator` checks codes at sign-ins and
 //! before changes, and limits wrong ones.
 
-use super::CredentialManager;
+use super::Users;
 use crate::{
     accounts::{
         authenticator::codes::{CHANGE_METHOD, match_one_time_code},
@@ -37,7 +37,7 @@ pub(crate) struct SecondFactorStatus {
     pub(crate) recovery_codes: i64,
 }
 
-impl CredentialManager {
+impl Users {
     /// Starts enrolling a second factor for the bearer, who must present the current password.
     /// Returns the enrollment, which has the secret and the recovery codes, and the user.
     ///

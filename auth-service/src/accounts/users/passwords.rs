@@ -1,6 +1,6 @@
 //! Replaces passwords: users change their own, and admins set the passwords of other users.
 
-use super::CredentialManager;
+use super::Users;
 use crate::{
     accounts::{error::AccountError, policy::Requirement},
     actor::Actor,
@@ -12,7 +12,7 @@ use crate::{
 use rolegate_proto::Reason;
 use secrecy::SecretString;
 
-impl CredentialManager {
+impl Users {
     /// Replaces the password of the bearer, who must present the current one. Revokes the bearer's
     /// access tokens and sessions, except for the session that was presented. Returns the user.
     ///

@@ -1,6 +1,6 @@
 //! Creates and lists API keys.
 
-use super::CredentialManager;
+use super::Users;
 use crate::{
     accounts::{
         changes::CreatedApiKey, error::AccountError, policy::Requirement, token_name::check_name,
@@ -27,7 +27,7 @@ pub(crate) struct ApiKeyRequest {
     pub(crate) expires_at: Option<i64>,
 }
 
-impl CredentialManager {
+impl Users {
     /// Creates an API key for the actor, or for another user if the actor is an admin. Returns the
     /// key, and what is stored about it. A key for another user needs a role below `admin`, and
     /// that user must not be an admin.
