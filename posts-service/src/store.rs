@@ -172,7 +172,7 @@ pub(crate) async fn posts_by_id(database: &Database, ids: &[i64]) -> Result<Vec<
 pub(crate) async fn size_by_id(database: &Database, ids: &[i64]) -> Result<i64, StoreError> {
     let sql = "SELECT coalesce(sum(octet_length(title) + octet_length(content)), 0) FROM ";
     let select = statement(database, sql).push(" WHERE id").push_any(ids);
-    let size = database.read(select).await?.pop();
+    let size = database.read_optional(select).await?;
     Ok(size.unwrap_or_default())
 }
 
@@ -245,7 +245,7 @@ pub(crate) async fn author_of(database: &Database, id: i64) -> Result<Option<i64
     let select = statement(database, "SELECT author_id FROM ")
         .push(" WHERE id = $1")
         .bind(id);
-    Ok(database.read(select).await?.pop())
+    database.read_optional(select).await
 }
 
 #[cfg(test)]

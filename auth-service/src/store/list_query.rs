@@ -61,7 +61,7 @@ async fn last_of_batch(database: &Database, after: i64) -> Result<Option<i64>, S
         .statement(r#"SELECT id FROM "user" WHERE id > $1 ORDER BY id LIMIT 1 OFFSET $2"#)
         .bind(after)
         .bind(SEARCH_BATCH - 1);
-    Ok(database.read(select).await?.pop())
+    database.read_optional(select).await
 }
 
 /// Completes the statement `select`, which ends with `SELECT `, so that it reads a page of users. If `last` is given,

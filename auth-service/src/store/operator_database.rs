@@ -45,7 +45,7 @@ impl OperatorDatabase {
             .push(r#"SELECT id FROM "user" UNION ALL "#)
             .push(assigned)
             .push(") AS ids");
-        let highest = self.database.read(select).await?.pop();
+        let highest = self.database.read_optional(select).await?;
         Ok(highest.unwrap_or_default())
     }
 }

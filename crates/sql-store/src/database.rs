@@ -73,6 +73,14 @@ impl Database {
         Ok(self.read_undecoded(statement).await?.decode()?)
     }
 
+    /// Runs a `SELECT` that returns at most one row, and returns this row. If there are several rows, returns the last.
+    pub async fn read_optional<R: TableRow>(
+        &self,
+        statement: Statement,
+    ) -> Result<Option<R>, StoreError> {
+        Ok(self.read(statement).await?.pop())
+    }
+
     /// Returns the rows of a `SELECT`, with the time of the database. Fails if an SQLite file was opened
     /// without its clock: see [`crate::FileClock`].
     pub async fn read_timed<R: TableRow>(

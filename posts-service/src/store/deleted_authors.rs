@@ -105,7 +105,7 @@ pub(crate) async fn position(database: &Database) -> Result<Position, StoreError
     let select = statement(database, sql)
         .push(") AS newest_post FROM ")
         .push(cursor(database));
-    Ok(database.read(select).await?.pop().unwrap_or_default())
+    Ok(database.read_optional(select).await?.unwrap_or_default())
 }
 
 /// Returns the ids of the authors in this range, in ascending order.

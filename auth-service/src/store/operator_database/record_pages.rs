@@ -59,7 +59,7 @@ impl OperatorDatabase {
         let select = self
             .database
             .statement("SELECT min(revision) AS oldest, max(revision) AS newest FROM audit_seal");
-        let bounds: Option<RevisionBounds> = self.database.read(select).await?.pop();
+        let bounds: Option<RevisionBounds> = self.database.read_optional(select).await?;
         let Some(RevisionBounds {
             oldest: Some(oldest),
             newest: Some(newest),
@@ -116,7 +116,7 @@ impl RecordPages {
         let select = self
             .database
             .statement("SELECT min(revision) FROM audit_seal");
-        let oldest = self.database.read(select).await?.pop();
+        let oldest = self.database.read_optional(select).await?;
         Ok(oldest.flatten())
     }
 

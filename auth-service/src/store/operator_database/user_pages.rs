@@ -73,7 +73,7 @@ impl OperatorDatabase {
             .statement(SELECT_SHOWN)
             .push(" WHERE username = $1")
             .bind(username.to_owned());
-        Ok(self.database.read(select).await?.pop())
+        self.database.read_optional(select).await
     }
 }
 

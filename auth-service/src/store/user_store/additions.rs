@@ -68,6 +68,6 @@ pub(super) async fn recent_additions(
         .push_bind(ADDITION_SECONDS)
         .push(" THEN at END) AS age_of_first");
     let select = push_from_additions(select, user_id, EXPLANATION_SECONDS);
-    let additions = database.read(select).await?.pop();
+    let additions = database.read_optional(select).await?;
     Ok(additions.unwrap_or_default())
 }

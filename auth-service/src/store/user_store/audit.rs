@@ -171,7 +171,7 @@ impl UserStore {
             .statement(SELECT_SEALS)
             .push(" WHERE revision = $1")
             .bind(revision);
-        Ok(self.database.read(select).await?.pop())
+        self.database.read_optional(select).await
     }
 
     /// Returns whether the record has every row after this revision, because it contains the row with this revision or

@@ -298,6 +298,6 @@ fn new_use((id, at): (&i64, &u64)) -> Use {
 /// Returns the time of the last successful write of any process; `None` if it cannot be read.
 async fn stored_write(database: &Database) -> Option<u64> {
     let select = database.statement("SELECT written_at FROM usage_write");
-    let written_at: i64 = database.read(select).await.ok()?.pop()?;
+    let written_at: i64 = database.read_optional(select).await.ok()??;
     written_at.try_into().ok()
 }

@@ -54,7 +54,7 @@ impl UserStore {
             WHERE length(password) >= 60
                 AND substr(password, length(password) - 59) LIKE '$2_$__$%'"#,
         );
-        let highest: Option<String> = self.database.read(select).await?.pop();
+        let highest: Option<String> = self.database.read_optional(select).await?;
         Ok(highest.and_then(|cost| cost.parse().ok()))
     }
 

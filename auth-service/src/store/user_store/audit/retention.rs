@@ -142,7 +142,7 @@ impl UserStore {
         let second_seal = self
             .database
             .statement("SELECT at FROM audit_seal ORDER BY revision LIMIT 1 OFFSET 1");
-        let sealed_at: Option<i64> = self.database.read(second_seal).await?.pop();
+        let sealed_at: Option<i64> = self.database.read_optional(second_seal).await?;
         Ok(sealed_at.is_some_and(|at| at < cutoff))
     }
 
@@ -151,7 +151,7 @@ impl UserStore {
     async fn oldest_at(&self, now: i64) -> Result<Option<i64>, StoreError> {
         let oldest = self.database.statement("SELECT min(at) FROM (");
         let oldest = push_aged_rows(oldest, now).push(") AS oldest");
-        let oldest = self.database.read(oldest).await?.pop();
+        let oldest = self.database.read_optional(oldest).await?;
         Ok(oldest.flatten())
     }
 
@@ -215,7 +215,7 @@ impl UserStore {
             )
             .bind(end)
             .bind(cutoff);
-        Ok(self.database.read(last).await?.pop())
+        self.database.read_optional(last).await
     }
 
     /// Returns whether any row up to this revision is about something other than a removal.
