@@ -103,19 +103,13 @@ pub(crate) enum Change {
 /// A change of the API keys or sessions of users.
 #[derive(Clone, Debug)]
 pub(crate) enum TokenChange {
-    /// Inserts tokens of one kind and user, all of them or none.
+    /// Inserts all of these tokens or none.
     ///
     /// A user has at most [`MAX_API_KEYS`](rolegate_proto::limits::MAX_API_KEYS) keys; another one fails with
     /// `ApiKeyLimit`. A user has at most [`MAX_SESSIONS`](rolegate_proto::limits::MAX_SESSIONS) sessions; another one
     /// ends the session that has been idle longest. Unless the operator inserts the tokens, the additions of the user
     /// in a minute are limited.
-    Create {
-        user_id: i64,
-        kind: TokenKind,
-        /// The time at which the tokens were created, in Unix seconds.
-        created_at: u64,
-        tokens: Vec<NewToken>,
-    },
+    Create(NewTokens),
     /// Deletes tokens of a user.
     Delete {
         kind: TokenKind,
@@ -128,6 +122,16 @@ pub(crate) enum TokenChange {
         digests: Vec<String>,
         extent: SessionEnd,
     },
+}
+
+/// New tokens, all of one kind and one user.
+#[derive(Clone, Debug)]
+pub(crate) struct NewTokens {
+    pub(crate) user_id: i64,
+    pub(crate) kind: TokenKind,
+    /// The time at which the tokens were created, in Unix seconds.
+    pub(crate) created_at: u64,
+    pub(crate) tokens: Vec<NewToken>,
 }
 
 /// Says whether the other session of a sign-in ends with the session in a cookie.

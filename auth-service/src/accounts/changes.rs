@@ -7,7 +7,7 @@
 use super::{initial_password::InitialPassword, username::ADMIN_USERNAME};
 use crate::{
     audit::{RecoveryCodeUse, Requested},
-    change::{Change, TokenChange},
+    change::{Change, NewTokens, TokenChange},
     metrics,
     principal::Principal,
     store::{CodePurpose, StoreError, UserStore, WriteError},
@@ -116,10 +116,8 @@ impl Changes {
                 .await
                 .inspect_err(|error| report(error, || request.log_outcome_unknown()))?;
             request.log(&tokens, username.as_deref());
-            if let TokenChange::Create {
-                kind: TokenKind::ApiKey,
-                ..
-            } = request.change
+            if let TokenChange::Create(new) = &request.change
+                && new.kind == TokenKind::ApiKey
             {
                 metrics::API_KEYS_CREATED.inc();
             }
@@ -136,12 +134,12 @@ impl Changes {
         username: String,
     ) -> Result<CreatedApiKey, WriteError> {
         let key = new.token.clone();
-        let create = TokenChange::Create {
+        let create = TokenChange::Create(NewTokens {
             user_id: new.stored.user_id,
             kind: TokenKind::ApiKey,
             created_at: new.stored.created_at,
             tokens: vec![new],
-        };
+        });
         let created = self.apply_to_tokens(by, create, Some(username)).await?;
         let stored = created.into_iter().next().ok_or(WriteError::ApiKeyLimit)?;
         Ok(CreatedApiKey { key, stored })

@@ -216,15 +216,11 @@ impl Requested<Change> {
 impl Requested<TokenChange> {
     fn event(&self) -> &'static str {
         match &self.change {
-            TokenChange::Create {
-                kind: TokenKind::Session,
-                ..
-            } => "session_created",
-            TokenChange::Create { .. } => "api_key_created",
-            TokenChange::Delete {
-                kind: TokenKind::ApiKey,
-                ..
-            } => "api_key_deleted",
+            TokenChange::Create(new) => match new.kind {
+                TokenKind::ApiKey => "api_key_created",
+                TokenKind::Session => "session_created",
+            },
+            TokenChange::Delete { kind, .. } if *kind == TokenKind::ApiKey => "api_key_deleted",
             TokenChange::Delete { .. } | TokenChange::EndSessions { .. } => "session_ended",
         }
     }
@@ -253,9 +249,8 @@ impl Requested<TokenChange> {
 
     pub(crate) fn log_outcome_unknown(&self) {
         let user_id = match &self.change {
-            TokenChange::Create { user_id, .. } | TokenChange::Delete { user_id, .. } => {
-                Some(*user_id)
-            }
+            TokenChange::Create(new) => Some(new.user_id),
+            TokenChange::Delete { user_id, .. } => Some(*user_id),
             TokenChange::EndSessions { .. } => None,
         };
         self.log_unknown_outcome(self.event(), user_id);

@@ -1,7 +1,7 @@
 //! Makes tokens for tests, with digests of their choice.
 
 use super::{NewPasswordLink, NewToken, SecretKind, SessionDetails, TokenDetails};
-use crate::{change::TokenChange, user::User};
+use crate::{change::{NewTokens, TokenChange}, user::User};
 
 impl NewToken {
     /// Returns an API key of the user with this id, which never expires.
@@ -62,11 +62,11 @@ impl TokenChange {
     /// Returns the change that inserts these tokens, which are of one kind and user.
     pub(crate) fn create(tokens: Vec<NewToken>) -> Self {
         let first = &tokens[0].stored;
-        Self::Create {
+        Self::Create(NewTokens {
             user_id: first.user_id,
             kind: first.kind(),
             created_at: first.created_at,
             tokens,
-        }
+        })
     }
 }

@@ -11,7 +11,7 @@ use super::{Authenticator, login::PasswordLogin, password_check::PresentedCreden
 use crate::{
     accounts::{error::AccountError, token_name::check_name},
     call_origin::CallOrigin,
-    change::TokenChange,
+    change::{NewTokens, TokenChange},
     principal::Principal,
     tokens::{
         GeneratedToken, NewToken, OpaqueToken, SecretKind, SessionDetails, TokenDetails, TokenKind,
@@ -264,12 +264,12 @@ impl Authenticator {
             .map_err(AccountError::internal)?;
         let token = new[0].token.clone();
         let application_token = new.get(1).map(|second| second.token.clone());
-        let create = TokenChange::Create {
+        let create = TokenChange::Create(NewTokens {
             user_id: user.value.id,
             kind: TokenKind::Session,
             created_at: user.at,
             tokens: new,
-        };
+        });
         let user = user.value;
         let sessions = self
             .changes

@@ -28,7 +28,6 @@ use crate::{
     },
     user::User,
 };
-use insertion::NewTokens;
 use pending_sign_ins::push_from_pending_sign_in;
 use rolegate_sql_store::{FollowUp, Timed};
 use rows::{BEARERS, SELECT_TOKENS, owner_condition};
@@ -50,20 +49,7 @@ impl UserStore {
         request: Arc<Requested<TokenChange>>,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let changed = match &request.change {
-            TokenChange::Create {
-                user_id,
-                kind,
-                created_at,
-                tokens,
-            } => {
-                let new = NewTokens {
-                    user_id: *user_id,
-                    kind: *kind,
-                    created_at: *created_at,
-                    tokens,
-                };
-                self.insert_tokens(&request, &new).await?
-            }
+            TokenChange::Create(new) => self.insert_tokens(&request, new).await?,
             TokenChange::Delete {
                 kind,
                 user_id,

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     audit::Requested,
-    change::TokenChange,
+    change::{NewTokens, TokenChange},
     principal::Principal,
     store::{
         WriteError,
@@ -62,21 +62,12 @@ const MAKE_ROOM: &str = concat!(
     " DESC, id DESC LIMIT 2147483647 OFFSET $3))"
 );
 
-/// New tokens, all of one kind and one user.
-pub(super) struct NewTokens<'t> {
-    pub(super) user_id: i64,
-    pub(super) kind: TokenKind,
-    /// The time at which the tokens were created, in Unix seconds.
-    pub(super) created_at: u64,
-    pub(super) tokens: &'t [NewToken],
-}
-
 impl UserStore {
     /// Inserts all of these tokens or none, and returns them.
     pub(super) async fn insert_tokens(
         &self,
         request: &Arc<Requested<TokenChange>>,
-        new: &NewTokens<'_>,
+        new: &NewTokens,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         let by = &request.by;
         let user_id = new.user_id;
@@ -116,7 +107,7 @@ impl UserStore {
     ///
     /// It runs after the lock and as a separate statement, so that it counts the tokens that earlier transactions have
     /// committed.
-    fn insert_if_allowed(&self, new: &NewTokens<'_>, by: &Principal) -> Statement {
+    fn insert_if_allowed(&self, new: &NewTokens, by: &Principal) -> Statement {
         let rows: Vec<NewTokenRow> = new.tokens.iter().map(NewTokenRow::from).collect();
         let key_user_id = match new.kind {
             TokenKind::ApiKey => Some(new.user_id),
@@ -148,9 +139,9 @@ impl UserStore {
 
     /// Returns the statements that follow the insert. They count the tokens as additions, delete the pending sign-in
     /// that was completed, and delete old sessions beyond the limit.
-    fn statements_after_insert(&self, new: &NewTokens<'_>, by: &Principal) -> Vec<Statement> {
+    fn statements_after_insert(&self, new: &NewTokens, by: &Principal) -> Vec<Statement> {
         let mut statements = Vec::new();
-        for _ in new.tokens {
+        for _ in &new.tokens {
             statements.push(self.count_addition(new.user_id));
         }
         if let Principal::PendingSignIn { digest, .. } = by {

@@ -135,7 +135,7 @@ impl TestStore {
         request: Arc<Requested<TokenChange>>,
     ) -> Result<Vec<OpaqueToken>, WriteError> {
         match &request.change {
-            TokenChange::Create { user_id, .. } => self.revoke_before_token(*user_id),
+            TokenChange::Create(new) => self.revoke_before_token(new.user_id),
             TokenChange::EndSessions { .. } => self.require_writable()?,
             TokenChange::Delete { .. } => {}
         }
