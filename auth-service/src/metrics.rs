@@ -11,92 +11,96 @@ use rolegate_proto::Reason;
 use std::{sync::LazyLock, time::Duration};
 use tokio::time::Instant;
 
-static LOGINS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help =
-        "Password checks by method (login, session, basic) and outcome: OK or an error reason.";
-    counter_vec("rolegate_logins_total", help, &["method", "outcome"])
-});
+pub(crate) static METRICS: LazyLock<Metrics> = LazyLock::new(Metrics::new);
 
-static AUTHORIZATIONS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "Authorizations by outcome: OK or an error reason.";
-    counter_vec("rolegate_authorizations_total", help, &["outcome"])
-});
-
-static AUTHORIZATIONS_ALLOWED: LazyLock<IntCounter> =
-    LazyLock::new(|| AUTHORIZATIONS.with_label_values(&[OK]));
-
-pub(crate) static TOKENS_ISSUED: LazyLock<IntCounter> =
-    LazyLock::new(|| counter("rolegate_tokens_issued_total", "Access tokens issued."));
-
-static API_KEYS_PRESENTED: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "API keys presented, by outcome: accepted (even if the role was insufficient) or \
-                refused.";
-    counter_vec("rolegate_api_keys_presented_total", help, &["outcome"])
-});
-
-pub(crate) static API_KEYS_ACCEPTED: LazyLock<IntCounter> =
-    LazyLock::new(|| API_KEYS_PRESENTED.with_label_values(&["accepted"]));
-
-static API_KEYS_REFUSED: LazyLock<IntCounter> =
-    LazyLock::new(|| API_KEYS_PRESENTED.with_label_values(&["refused"]));
-
-pub(crate) static API_KEYS_CREATED: LazyLock<IntCounter> =
-    LazyLock::new(|| counter("rolegate_api_keys_created_total", "API keys created."));
-
-pub(crate) static BASIC_CACHE_HITS: LazyLock<IntCounter> = LazyLock::new(|| {
-    counter(
-        "rolegate_basic_cache_hits_total",
-        "Basic checks answered from the credential cache.",
-    )
-});
-
-static LIMIT_REFUSALS: LazyLock<IntCounterVec> = LazyLock::new(|| {
-    let help = "Attempts refused by a rate limit. The limit basic refuses no client: it counts wrong \
-                passwords in batches.";
-    counter_vec("rolegate_limit_refusals_total", help, &["limit"])
-});
-
-pub(crate) static HASHING_WAIT: LazyLock<Histogram> = LazyLock::new(|| {
-    let help = "How long a password waited for a lane.";
-    histogram("rolegate_hashing_wait_seconds", help, LATENCY_BUCKETS)
-});
-
-pub(crate) static HASHING_RUN: LazyLock<Histogram> = LazyLock::new(|| {
-    let help = "How long it took to hash a password.";
-    histogram("rolegate_hashing_run_seconds", help, LATENCY_BUCKETS)
-});
-
-static ENGINE: LazyLock<EngineMetrics> = LazyLock::new(|| {
-    let jobs = "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
-                (cancelled).";
-    EngineMetrics {
-        queued: gauge(
-            "rolegate_hashing_queued_jobs",
-            "Passwords waiting for a lane.",
-        ),
-        busy_lanes: gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."),
-        lanes: gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."),
-        jobs: counter_vec("rolegate_hashing_jobs_total", jobs, &["outcome"]),
-        panics: counter(
-            "rolegate_hashing_panics_total",
-            "Hashing threads restarted after a panic.",
-        ),
-    }
-});
-
-/// The statistics of the password engine, which are read at each scrape.
-struct EngineMetrics {
+pub(crate) struct Metrics {
+    logins: IntCounterVec,
+    authorizations: IntCounterVec,
+    authorizations_allowed: IntCounter,
+    pub(crate) tokens_issued: IntCounter,
+    pub(crate) api_keys_accepted: IntCounter,
+    api_keys_refused: IntCounter,
+    pub(crate) api_keys_created: IntCounter,
+    pub(crate) basic_cache_hits: IntCounter,
+    limit_refusals: IntCounterVec,
+    pub(crate) hashing_wait: Histogram,
+    pub(crate) hashing_run: Histogram,
+    /// The statistics of the password engine, which are read at each scrape.
     queued: IntGauge,
     busy_lanes: IntGauge,
     lanes: IntGauge,
     jobs: IntCounterVec,
     panics: IntCounter,
+    oldest_unsealed: IntGauge,
 }
 
-static OLDEST_UNSEALED: LazyLock<IntGauge> = LazyLock::new(|| {
-    let help = "How long the oldest row of the record has waited to be sealed.";
-    gauge("rolegate_audit_oldest_unsealed_seconds", help)
-});
+impl Metrics {
+    fn new() -> Self {
+        let authorizations = counter_vec(
+            "rolegate_authorizations_total",
+            "Authorizations by outcome: OK or an error reason.",
+            &["outcome"],
+        );
+        let api_keys_presented = counter_vec(
+            "rolegate_api_keys_presented_total",
+            "API keys presented, by outcome: accepted (even if the role was insufficient) or refused.",
+            &["outcome"],
+        );
+        Self {
+            logins: counter_vec(
+                "rolegate_logins_total",
+                "Password checks by method (login, session, basic) and outcome: OK or an error reason.",
+                &["method", "outcome"],
+            ),
+            authorizations_allowed: authorizations.with_label_values(&[OK]),
+            authorizations,
+            tokens_issued: counter("rolegate_tokens_issued_total", "Access tokens issued."),
+            api_keys_accepted: api_keys_presented.with_label_values(&["accepted"]),
+            api_keys_refused: api_keys_presented.with_label_values(&["refused"]),
+            api_keys_created: counter("rolegate_api_keys_created_total", "API keys created."),
+            basic_cache_hits: counter(
+                "rolegate_basic_cache_hits_total",
+                "Basic checks answered from the credential cache.",
+            ),
+            limit_refusals: counter_vec(
+                "rolegate_limit_refusals_total",
+                "Attempts refused by a rate limit. The limit basic refuses no client: it counts wrong \
+                 passwords in batches.",
+                &["limit"],
+            ),
+            hashing_wait: histogram(
+                "rolegate_hashing_wait_seconds",
+                "How long a password waited for a lane.",
+                LATENCY_BUCKETS,
+            ),
+            hashing_run: histogram(
+                "rolegate_hashing_run_seconds",
+                "How long it took to hash a password.",
+                LATENCY_BUCKETS,
+            ),
+            queued: gauge(
+                "rolegate_hashing_queued_jobs",
+                "Passwords waiting for a lane.",
+            ),
+            busy_lanes: gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."),
+            lanes: gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."),
+            jobs: counter_vec(
+                "rolegate_hashing_jobs_total",
+                "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
+                 (cancelled).",
+                &["outcome"],
+            ),
+            panics: counter(
+                "rolegate_hashing_panics_total",
+                "Hashing threads restarted after a panic.",
+            ),
+            oldest_unsealed: gauge(
+                "rolegate_audit_oldest_unsealed_seconds",
+                "How long the oldest row of the record has waited to be sealed.",
+            ),
+        }
+    }
+}
 
 /// The time at which the oldest unsealed row of the record was written; `None` if all rows are sealed.
 static UNSEALED_SINCE: Mutex<Option<Instant>> = Mutex::new(None);
@@ -106,7 +110,8 @@ const OK: &str = "OK";
 
 /// Counts a password check. `refusal` is `None` if the password was accepted.
 pub(crate) fn count_login(method: &str, refusal: Option<Reason>) {
-    LOGINS
+    METRICS
+        .logins
         .with_label_values(&[method, refusal.map_or(OK, |reason| reason.as_str())])
         .inc();
 }
@@ -114,21 +119,24 @@ pub(crate) fn count_login(method: &str, refusal: Option<Reason>) {
 /// Counts an authorization. `refusal` is `None` if it was granted.
 pub(crate) fn count_authorization(refusal: Option<Reason>) {
     match refusal {
-        None => AUTHORIZATIONS_ALLOWED.inc(),
-        Some(reason) => AUTHORIZATIONS.with_label_values(&[reason.as_str()]).inc(),
+        None => METRICS.authorizations_allowed.inc(),
+        Some(reason) => METRICS
+            .authorizations
+            .with_label_values(&[reason.as_str()])
+            .inc(),
     }
 }
 
 pub(crate) fn count_api_key(is_accepted: bool) {
     if is_accepted {
-        API_KEYS_ACCEPTED.inc();
+        METRICS.api_keys_accepted.inc();
     } else {
-        API_KEYS_REFUSED.inc();
+        METRICS.api_keys_refused.inc();
     }
 }
 
 pub(crate) fn count_limit_refusal(limit: &str) {
-    LIMIT_REFUSALS.with_label_values(&[limit]).inc();
+    METRICS.limit_refusals.with_label_values(&[limit]).inc();
 }
 
 /// Records for the metric how long the oldest unsealed row has waited; `None` if all rows are sealed.
@@ -152,18 +160,7 @@ pub(crate) fn oldest_unsealed_seconds() -> u64 {
 /// Exports the metrics with fixed labels at zero, so that they exist before their first event. The counters of
 /// the password engine are read at each scrape.
 pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
-    for counter in [
-        &AUTHORIZATIONS_ALLOWED,
-        &TOKENS_ISSUED,
-        &API_KEYS_CREATED,
-        &API_KEYS_ACCEPTED,
-        &API_KEYS_REFUSED,
-        &BASIC_CACHE_HITS,
-    ] {
-        LazyLock::force(counter);
-    }
-    LazyLock::force(&HASHING_WAIT);
-    LazyLock::force(&HASHING_RUN);
+    let metrics = &*METRICS;
     for limit in [
         "login",
         "registration",
@@ -172,25 +169,26 @@ pub(crate) fn register(stats: impl Fn() -> Stats + Send + Sync + 'static) {
         "additions",
         "basic",
     ] {
-        LIMIT_REFUSALS.with_label_values(&[limit]);
+        metrics.limit_refusals.with_label_values(&[limit]);
     }
-    LazyLock::force(&OLDEST_UNSEALED);
-    before_scrape("audit", || {
-        OLDEST_UNSEALED.set(i64::try_from(oldest_unsealed_seconds()).unwrap_or(i64::MAX));
+    before_scrape("audit", move || {
+        metrics
+            .oldest_unsealed
+            .set(i64::try_from(oldest_unsealed_seconds()).unwrap_or(i64::MAX));
     });
     before_scrape("hashing", move || {
         let stats = stats();
-        set_count(&ENGINE.queued, stats.queued);
-        set_count(&ENGINE.busy_lanes, stats.lanes_busy);
-        set_count(&ENGINE.lanes, stats.lanes_total);
+        set_count(&metrics.queued, stats.queued);
+        set_count(&metrics.busy_lanes, stats.lanes_busy);
+        set_count(&metrics.lanes, stats.lanes_total);
         for (outcome, count) in [
             ("completed", stats.completed),
             ("refused", stats.refused),
             ("expired", stats.expired),
             ("dropped", stats.dropped),
         ] {
-            advance_to(&ENGINE.jobs.with_label_values(&[outcome]), count);
+            advance_to(&metrics.jobs.with_label_values(&[outcome]), count);
         }
-        advance_to(&ENGINE.panics, stats.panics);
+        advance_to(&metrics.panics, stats.panics);
     });
 }

@@ -119,7 +119,7 @@ impl Changes {
             if let TokenChange::Create(new) = &request.change
                 && new.kind == TokenKind::ApiKey
             {
-                metrics::API_KEYS_CREATED.inc();
+                metrics::METRICS.api_keys_created.inc();
             }
             Ok(tokens)
         })

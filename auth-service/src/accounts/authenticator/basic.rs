@@ -91,7 +91,7 @@ impl Authenticator {
     ) -> Option<AuthenticatedUser> {
         let Timed { at, value: key } = found;
         let key = key.filter(|key| key.is_active_at(at) && key.user.username == username)?;
-        metrics::API_KEYS_ACCEPTED.inc();
+        metrics::METRICS.api_keys_accepted.inc();
         audit::log_api_key_use(&key);
         self.store.note_use(UsageKind::Token, key.token_id, at);
         Some(self.with_effective_role(key.into_bounded_user()))
@@ -125,7 +125,7 @@ impl Authenticator {
         let user = if let (Some(cache_key), Some(stored)) = (&cache_key, cacheable)
             && let Some(hit) = self.cache.get(cache_key, origin.deadline)
         {
-            metrics::BASIC_CACHE_HITS.inc();
+            metrics::METRICS.basic_cache_hits.inc();
             if hit.is_first_in_minute {
                 audit::log_login(&stored.user, presented.method);
             }

@@ -73,7 +73,7 @@ impl Authenticator {
             .tokens
             .issue(&user.value, user.at)
             .map_err(AccountError::internal)?;
-        metrics::TOKENS_ISSUED.inc();
+        metrics::METRICS.tokens_issued.inc();
         Ok(IssuedToken {
             access_token,
             user: user.value,

@@ -123,7 +123,7 @@ impl Authenticator {
         if !recalled.is_hit() || user.second_factor {
             return None;
         }
-        metrics::BASIC_CACHE_HITS.inc();
+        metrics::METRICS.basic_cache_hits.inc();
         metrics::count_login("basic", None);
         Some(self.with_effective_role(user.clone()))
     }
