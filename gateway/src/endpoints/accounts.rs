@@ -7,9 +7,7 @@ use super::{
 };
 use crate::{
     extract::json_body::JsonBody,
-    openapi::{
-        responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
-    },
+    openapi::responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};

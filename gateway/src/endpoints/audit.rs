@@ -3,9 +3,7 @@
 use super::{JsonResult, convert_all, required_rfc3339};
 use crate::{
     extract::query_params::QueryParams,
-    openapi::{
-        parameters::{limit_parameter, positive_parameter, query_parameter},
-    },
+    openapi::parameters::{limit_parameter, positive_parameter, query_parameter},
 };
 use axum::Json;
 use rolegate_auth_client::{

@@ -8,9 +8,7 @@ use super::{
 };
 use crate::{
     extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
-    openapi::{
-        responses::{AdminTokenRequired, ErrorBody, TooManyAttempts},
-    },
+    openapi::responses::{AdminTokenRequired, ErrorBody, TooManyAttempts},
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State, response::IntoResponse};

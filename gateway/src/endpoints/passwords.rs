@@ -9,9 +9,7 @@ use crate::{
         credentials::PersonalToken,
         json_body::{JsonBody, PathIdsAndBody},
     },
-    openapi::{
-        responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
-    },
+    openapi::responses::{ErrorBody, PersonalTokenRequired, TooManyAttempts},
     state::GatewayState,
 };
 use axum::{Extension, Json, extract::State};

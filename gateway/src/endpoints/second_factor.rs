@@ -7,12 +7,10 @@ use super::{
 };
 use crate::{
     extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
-    openapi::{
-        responses::{
+    openapi::responses::{
             AdminTokenRequired, ErrorBody, PersonalTokenRequired, TooManyAttempts,
             TooManyAttemptsOrAdditions,
         },
-    },
     state::GatewayState,
 };
 use axum::{Json, extract::State, response::IntoResponse};

@@ -11,9 +11,7 @@ use super::{
 };
 use crate::{
     extract::path_ids::PathIds,
-    openapi::{
-        responses::{PersonalTokenRequired, error_response},
-    },
+    openapi::responses::{PersonalTokenRequired, error_response},
 };
 use axum::Json;
 use rolegate_auth_client::{ActingClient, CallError, axum::CurrentUser};

@@ -9,9 +9,7 @@ use crate::{
         json_body::{PathIdsAndBody, invalid_field},
         path_ids::PathIds,
     },
-    openapi::{
-        responses::{ErrorBody, error_response},
-    },
+    openapi::responses::{ErrorBody, error_response},
 };
 use axum::Json;
 use rolegate_auth_client::{ActingClient, CallError, Role};

@@ -5,9 +5,7 @@ use crate::{
         Created, accounts::InvalidCredentials, api_keys::creation::name_schema, created, rfc3339,
     },
     extract::json_body::JsonBody,
-    openapi::{
-        responses::{ErrorBody, TooManyAttemptsOrAdditions},
-    },
+    openapi::responses::{ErrorBody, TooManyAttemptsOrAdditions},
     state::GatewayState,
 };
 use axum::{Extension, extract::State};

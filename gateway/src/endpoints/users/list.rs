@@ -4,9 +4,7 @@ use super::{RoleName, UserResponse};
 use crate::{
     endpoints::{JsonResult, optional_rfc3339},
     extract::query_params::QueryParams,
-    openapi::{
-        parameters::{id_parameter, limit_parameter, query_parameter},
-    },
+    openapi::parameters::{id_parameter, limit_parameter, query_parameter},
 };
 use axum::Json;
 use rolegate_auth_client::{ActingClient, CallError, Reason, Role, axum::ApiError};
