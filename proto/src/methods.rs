@@ -1,7 +1,10 @@
 //! Says which message requests which method of a contract.
 //!
-//! Every method has a request message of its own, so a server that registers a handler for a message cannot register
-//! it under another method, or answer with the message of another one.
+//! Every method has a request message of its own. So a server that registers a handler for a message cannot register
+//! it under another method, or answer with the message of another one, and a client only passes the message.
+
+/// Encodes and decodes the messages.
+pub use tonic_prost::ProstCodec;
 
 use prost::Message;
 

@@ -20,12 +20,11 @@ pub use calls::ActingRequest;
 pub use passwords::PasswordLink;
 pub use second_factor::SecondFactorEnrolment;
 
-use crate::connections::{Client, Connections};
-use rolegate_grpc_client::{Call, CallContext, CallError, PASSWORD_TIMEOUT};
-use rolegate_proto::authorization::is_api_key;
+use crate::connections::Connections;
+use rolegate_grpc_client::{Call, CallContext, CallError, Client};
+use rolegate_proto::{authorization::is_api_key, methods::UnaryRequest};
 use secrecy::{ExposeSecret, SecretString};
 use std::sync::Arc;
-use tonic::{Request, Response, Status};
 
 /// A client for calls on behalf of the bearer of an access token, session or API key. The bearer must be an
 /// admin to make calls about another user. Where a user id is optional, `None` stands for the bearer.
@@ -50,41 +49,31 @@ impl ActingClient {
     }
 
     /// Calls a method once, because it may change something, or because repeating it would cost too much.
-    async fn call<M: Clone, A>(
-        &self,
-        message: M,
-        method: impl AsyncFn(&mut Client, Request<M>) -> Result<Response<A>, Status>,
-    ) -> Result<A, CallError> {
+    async fn call<R: UnaryRequest + Clone>(&self, message: R) -> Result<R::Response, CallError> {
         Call::change(self.context)
             .authenticated(&self.token)?
-            .send(&self.connections.client, message, method)
+            .send(&self.connections.client, message)
             .await
     }
 
     /// Calls a method that changes nothing, so the call may be repeated, also at another replica.
-    async fn read<M: Clone, A>(
-        &self,
-        message: M,
-        method: impl AsyncFn(&mut Client, Request<M>) -> Result<Response<A>, Status>,
-    ) -> Result<A, CallError> {
+    async fn read<R: UnaryRequest + Clone>(&self, message: R) -> Result<R::Response, CallError> {
         Call::read(self.context)
             .authenticated(&self.token)?
-            .send(&self.connections.client, message, method)
+            .send(&self.connections.client, message)
             .await
     }
 
     /// Calls a method that hashes a password, with the longer deadline of such methods. `client` comes from
     /// `Connections::password_client` or `Connections::password_client_for`.
-    async fn call_hashing<M: Clone, A>(
+    async fn call_hashing<R: UnaryRequest + Clone>(
         &self,
         client: Client,
-        message: M,
-        method: impl AsyncFn(&mut Client, Request<M>) -> Result<Response<A>, Status>,
-    ) -> Result<A, CallError> {
-        Call::change(self.context)
-            .with_timeout(PASSWORD_TIMEOUT)
+        message: R,
+    ) -> Result<R::Response, CallError> {
+        Call::hashing(self.context)
             .authenticated(&self.token)?
-            .send(&client, message, method)
+            .send(&client, message)
             .await
     }
 }

@@ -15,15 +15,13 @@ pub use sign_in::{NewSession, SessionUse, SignInStep, TwoStepSignIn};
 
 use crate::{
     acting_client::ActingClient,
-    connections::{Client, Connections},
+    connections::Connections,
     credential_checks::{AcceptedPassword, CredentialChecks},
     user::User,
     user_changes::{UserWatcher, watch_users},
     usernames::{UsernameBatcher, get_usernames, username_batcher},
 };
-use rolegate_grpc_client::{
-    BalancedChannel, CallBatcher, CallContext, CallError, ClientTls, InvalidAddress, ServiceInfo,
-};
+use rolegate_grpc_client::{BalancedChannel, CallBatcher, CallContext, CallError, Client, ClientTls, InvalidAddress, ServiceInfo};
 use rolegate_proto::{Role, SERVICE_NAME, auth_v1::AuthorizeRequest};
 use secrecy::SecretString;
 use std::{collections::HashMap, convert::Infallible, sync::Arc};

@@ -1,11 +1,7 @@
 //! Holds the connections to auth-service, which all clients that were made from one
 //! [`AuthClient`](crate::AuthClient) share.
 
-use rolegate_grpc_client::BalancedChannel;
-use rolegate_proto::auth_v1::auth_service_client::AuthServiceClient;
-
-/// The generated client of auth-service.
-pub(crate) type Client = AuthServiceClient<BalancedChannel>;
+use rolegate_grpc_client::{BalancedChannel, Client};
 
 #[derive(Debug)]
 pub(crate) struct Connections {

@@ -6,13 +6,11 @@
 //! credentials that were verified once are in it.
 
 use crate::{
-    connections::{Client, Connections},
+    connections::Connections,
     user::User,
 };
 use parking_lot::Mutex;
-use rolegate_grpc_client::{
-    BalancedChannel, Call, CallBatcher, CallContext, CallError, PASSWORD_TIMEOUT, ReplicaBatchers,
-};
+use rolegate_grpc_client::{BalancedChannel, Call, CallBatcher, CallContext, CallError, Client, ReplicaBatchers};
 use rolegate_proto::{
     Role,
     auth_v1::{
@@ -27,7 +25,7 @@ use std::{
     hash::{BuildHasher as _, RandomState},
     sync::Arc,
 };
-use tonic::{Code, Request, Response, Status};
+use tonic::{Code, Status};
 
 /// The maximum number of digests of credentials to remember, of 8 bytes each. At the maximum, all digests are
 /// dropped. The next check of each of these credentials is then a call of its own.
@@ -83,7 +81,7 @@ impl CredentialChecks {
         roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
-        let call = Call::change(context).with_timeout(PASSWORD_TIMEOUT);
+        let call = Call::hashing(context);
         let message = |client_address: Option<String>| VerifyCredentialsRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
@@ -114,7 +112,7 @@ impl CredentialChecks {
         }
         let client = self.connections.password_client_for(username);
         let response = call
-            .send(&client, message(None), Client::verify_credentials)
+            .send(&client, message(None))
             .await;
         // Credentials that were not in the cache this time are not batched the next time, because a replica
         // may cache nothing.
@@ -158,8 +156,16 @@ async fn verify_cached(
         .unwrap_or_default();
     let client = Client::new(passwords.for_key(username));
     let batch = BatchVerifyCredentialsRequest { items: requests };
-    // The call is not repeated at another replica, because none has the same cache.
-    let response = call.sent_once().send(&client, batch, verify_batch).await;
+    // The call is not repeated at another replica, because none has the same cache. An auth-service of the previous
+    // release does not have this call. It is treated as one with an empty cache.
+    let treat_as_empty = |status: Status| match status.code() {
+        Code::Unimplemented => Ok(BatchVerifyCredentialsResponse {
+            outcomes: vec![VerifyCredentialsResponse::default(); size],
+        }),
+        _ => Err(status),
+    };
+    let call = call.sent_once();
+    let response = call.send_or(&client, batch, treat_as_empty).await;
     match response {
         // Outcomes belong to items by their order. If one were missing, users would get the outcomes of
         // others.
@@ -170,21 +176,5 @@ async fn verify_cached(
             .collect(),
         Ok(_) => vec![Err(CallError::Malformed); size],
         Err(error) => vec![Err(error); size],
-    }
-}
-
-/// Calls `BatchVerifyCredentials`. An auth-service of the previous release does not have this call. It is treated as
-/// one with an empty cache.
-async fn verify_batch(
-    client: &mut Client,
-    request: Request<BatchVerifyCredentialsRequest>,
-) -> Result<Response<BatchVerifyCredentialsResponse>, Status> {
-    let size = request.get_ref().items.len();
-    match client.batch_verify_credentials(request).await {
-        Err(status) if status.code() == Code::Unimplemented => {
-            let outcomes = vec![VerifyCredentialsResponse::default(); size];
-            Ok(Response::new(BatchVerifyCredentialsResponse { outcomes }))
-        }
-        response => response,
     }
 }

@@ -4,8 +4,7 @@
 //! where to continue, opens a stream and passes on each event. After an interruption, it waits and begins
 //! again. The watcher stores the position, so no change is lost if the process ends.
 
-use crate::connections::Client;
-use rolegate_grpc_client::{Call, CallContext, CallError};
+use rolegate_grpc_client::{Call, CallContext, CallError, Client};
 use rolegate_proto::{Reason, auth_v1::WatchUsersRequest};
 use secrecy::SecretString;
 use std::{convert::Infallible, error::Error, time::Duration};
@@ -109,7 +108,7 @@ async fn watch_once(
     if let Some(token) = position.token {
         call = call.authenticated(&token)?;
     }
-    let mut stream = call.send(client, message, Client::watch_users).await?;
+    let mut stream = call.open_stream(client, message).await?;
     loop {
         let response = stream.message().await;
         let response = response.map_err(|status| CallError::from_status(&status, false))?;

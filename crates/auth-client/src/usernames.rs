@@ -1,8 +1,7 @@
 //! Looks up usernames by id. Concurrent lookups of single usernames share calls.
 
-use crate::connections::Client;
 use rolegate_batcher::answer_by_key;
-use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
+use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError, Client};
 #[cfg(feature = "program")]
 use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{RequestId, auth_v1::BatchGetUsersRequest, limits::MAX_USERNAME_BATCH};
@@ -53,7 +52,7 @@ async fn get_batch(
     ids: Vec<i64>,
 ) -> Result<HashMap<i64, String>, CallError> {
     let message = BatchGetUsersRequest { ids };
-    let response = call.send(client, message, Client::batch_get_users).await?;
+    let response = call.send(client, message).await?;
     Ok(response
         .users
         .into_iter()

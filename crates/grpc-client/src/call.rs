@@ -1,20 +1,26 @@
-//! Calls methods of generated clients.
+//! Calls methods of services.
 //!
 //! A [`Call`] says for which request a method is called, on whose behalf, until when, and whether the call may be
 //! sent more than once. [`Call::send`] is the only way to a service; the channel below it picks the replica.
 
-use crate::{CallError, hedge::ReadOnly};
-use http::{HeaderName, HeaderValue};
-use rolegate_proto::{Reason, RequestId, metadata};
+use crate::{BalancedChannel, CallError, hedge::ReadOnly};
+use http::{HeaderName, HeaderValue, uri::PathAndQuery};
+use rolegate_proto::{
+    Reason, RequestId, metadata,
+    methods::{ProstCodec, StreamRequest, UnaryRequest},
+};
 use secrecy::{ExposeSecret, SecretString};
 use std::{net::IpAddr, time::Duration};
 use tokio::time::{Instant, sleep, timeout_at};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Status, Streaming, client::Grpc};
+
+/// Sends requests through a channel, which is always ready. The request message names the method.
+pub type Client = Grpc<BalancedChannel>;
 
 /// The timeout of calls that hash no password, which take milliseconds.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 /// The timeout of calls that hash a password, which takes a third of a second and may wait in a queue first.
-pub const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
+const PASSWORD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The maximum difference between the timers of client and service. An error that arrives this shortly before
 /// the deadline may be a timeout of the service.
@@ -79,6 +85,15 @@ impl Call {
         Self::new(CallKind::SentOnce, context)
     }
 
+    /// Creates a call that may change something and hashes a password, for which it has a longer timeout.
+    #[must_use]
+    pub fn hashing(context: CallContext) -> Self {
+        Self {
+            deadline: Instant::now() + PASSWORD_TIMEOUT,
+            ..Self::change(context)
+        }
+    }
+
     /// Creates a call that changes nothing, so it may be sent more than once. Its timeout is [`CALL_TIMEOUT`].
     #[must_use]
     pub fn read(context: CallContext) -> Self {
@@ -117,13 +132,6 @@ impl Call {
         }
     }
 
-    /// Sets the time until the deadline.
-    #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Self {
-        self.deadline = Instant::now() + timeout;
-        self
-    }
-
     /// Makes this a call that is sent once, although it changes nothing.
     #[must_use]
     pub fn sent_once(mut self) -> Self {
@@ -143,35 +151,63 @@ impl Call {
         Ok(self)
     }
 
-    /// Calls a method of a generated client, and fails at the deadline, whatever the service does. The service
-    /// receives the remaining time in `grpc-timeout` and can stop its work. Repeats a call that changes nothing
-    /// if the service is unavailable.
-    pub async fn send<C: Clone, M: Clone, A>(
+    /// Sends a request, and fails at the deadline, whatever the service does. The service receives the remaining
+    /// time in `grpc-timeout` and can stop its work. Repeats a call that changes nothing if the service is
+    /// unavailable.
+    pub async fn send<R: UnaryRequest + Clone>(
         &self,
-        client: &C,
-        message: M,
-        method: impl AsyncFn(&mut C, Request<M>) -> Result<Response<A>, Status>,
-    ) -> Result<A, CallError> {
+        client: &Client,
+        message: R,
+    ) -> Result<R::Response, CallError> {
         if self.kind == CallKind::Read {
             for delay in RETRY_DELAYS {
-                let request = self.request(message.clone());
-                match self.wait(method(&mut client.clone(), request)).await {
+                match self.send_or(client, message.clone(), Err).await {
                     Err(CallError::Unavailable) => sleep(delay).await,
                     result => return result,
                 }
             }
         }
-        let request = self.request(message);
-        self.wait(method(&mut client.clone(), request)).await
+        self.send_or(client, message, Err).await
+    }
+
+    /// Sends a request once. If the service refuses it, returns what `answer_refusal` makes of the status.
+    pub async fn send_or<R: UnaryRequest>(
+        &self,
+        client: &Client,
+        message: R,
+        answer_refusal: impl FnOnce(Status) -> Result<R::Response, Status>,
+    ) -> Result<R::Response, CallError> {
+        let mut client = client.clone();
+        let path = PathAndQuery::from_static(R::PATH);
+        let response = client.unary(self.request(message), path, ProstCodec::default());
+        self.wait(async {
+            match response.await {
+                Ok(response) => Ok(response.into_inner()),
+                Err(status) => answer_refusal(status),
+            }
+        })
+        .await
+    }
+
+    /// Sends a request whose response is a stream of messages.
+    pub async fn open_stream<R: StreamRequest>(
+        &self,
+        client: &Client,
+        message: R,
+    ) -> Result<Streaming<R::Response>, CallError> {
+        let mut client = client.clone();
+        let path = PathAndQuery::from_static(R::PATH);
+        let response = client.server_streaming(self.request(message), path, ProstCodec::default());
+        self.wait(async { Ok(response.await?.into_inner()) }).await
     }
 
     /// Waits for a response until the deadline.
     async fn wait<A>(
         &self,
-        response: impl Future<Output = Result<Response<A>, Status>>,
+        response: impl Future<Output = Result<A, Status>>,
     ) -> Result<A, CallError> {
         match timeout_at(self.deadline, response).await {
-            Ok(Ok(response)) => Ok(response.into_inner()),
+            Ok(Ok(response)) => Ok(response),
             Ok(Err(status)) => {
                 let is_overdue = Instant::now() + CLOCK_TOLERANCE >= self.deadline;
                 Err(CallError::from_status(&status, is_overdue))

@@ -43,7 +43,7 @@ pub mod settings;
 mod test_support;
 
 pub use balancer::BalancedChannel;
-pub use call::{CALL_TIMEOUT, Call, CallContext, PASSWORD_TIMEOUT};
+pub use call::{CALL_TIMEOUT, Call, CallContext, Client};
 pub use call_batcher::{CallBatcher, ReplicaBatchers};
 pub use connection::Stream;
 pub use discovery::{InvalidAddress, ServiceInfo};

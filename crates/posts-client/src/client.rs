@@ -2,7 +2,7 @@
 
 use rolegate_batcher::answer_by_key;
 use rolegate_grpc_client::{
-    BalancedChannel, Call, CallBatcher, CallContext, CallError, ServiceInfo,
+    BalancedChannel, Call, CallBatcher, CallContext, CallError, Client, ServiceInfo,
 };
 use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{
@@ -11,14 +11,11 @@ use rolegate_proto::{
     posts_v1::{
         BatchGetPostsRequest, CreatePostRequest, DeletePostRequest, GetPostRequest,
         ListPostsRequest, ListPostsResponse, Post, SERVICE_NAME, UpdatePostRequest,
-        post_service_client::PostServiceClient,
     },
 };
 use secrecy::SecretString;
 use std::collections::HashMap;
 use std::sync::LazyLock;
-
-type Client = PostServiceClient<BalancedChannel>;
 
 /// The number of reads of single posts that share a call; pages are not counted. All clients of a process share
 /// this histogram.
@@ -62,7 +59,7 @@ impl PostsClient {
     ) -> Result<Post, CallError> {
         let call = Call::change(context).authenticated(actor)?;
         let response = call
-            .send(&self.client, message, Client::create_post)
+            .send(&self.client, message)
             .await?;
         response.post.ok_or(CallError::Malformed)
     }
@@ -81,7 +78,7 @@ impl PostsClient {
         context: CallContext,
     ) -> Result<ListPostsResponse, CallError> {
         Call::read(context)
-            .send(&self.client, message, Client::list_posts)
+            .send(&self.client, message)
             .await
     }
 
@@ -94,7 +91,7 @@ impl PostsClient {
     ) -> Result<Post, CallError> {
         let call = Call::change(context).authenticated(actor)?;
         let response = call
-            .send(&self.client, message, Client::update_post)
+            .send(&self.client, message)
             .await?;
         response.post.ok_or(CallError::Malformed)
     }
@@ -108,7 +105,7 @@ impl PostsClient {
     ) -> Result<(), CallError> {
         let message = DeletePostRequest { post_id };
         let call = Call::change(context).authenticated(actor)?;
-        call.send(&self.client, message, Client::delete_post)
+        call.send(&self.client, message)
             .await
             .map(drop)
     }
@@ -131,12 +128,12 @@ async fn get_posts(
 ) -> Result<HashMap<i64, Post>, CallError> {
     if let [post_id] = post_ids[..] {
         let message = GetPostRequest { post_id };
-        let response = call.send(client, message, Client::get_post).await?;
+        let response = call.send(client, message).await?;
         let post = response.post.ok_or(CallError::Malformed)?;
         return Ok(HashMap::from([(post_id, post)]));
     }
     let message = BatchGetPostsRequest { post_ids };
-    let response = call.send(client, message, Client::batch_get_posts).await?;
+    let response = call.send(client, message).await?;
     let posts = response.posts.into_iter();
     Ok(posts.map(|post| (post.id, post)).collect())
 }

@@ -1,7 +1,6 @@
 //! Creates API keys.
 
 use super::{ActingClient, users::role_number};
-use crate::connections::Client;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::auth_v1::{ApiKey, CreateApiKeyRequest};
 use secrecy::SecretString;
@@ -16,7 +15,7 @@ impl ActingClient {
     ) -> Result<(SecretString, ApiKey), CallError> {
         let user_id = request.user_id;
         request.role = request.role_name.as_deref().map(role_number);
-        let response = self.call(request, Client::create_api_key).await?;
+        let response = self.call(request).await?;
         let api_key = response.api_key.ok_or(CallError::Malformed)?;
         // An auth-service of the previous release ignores the user id. The key would then belong to the
         // bearer, who is an admin.

@@ -1,7 +1,7 @@
 //! Changes passwords, and creates links by which users choose them.
 
 use super::ActingClient;
-use crate::{connections::Client, response_time::required_time};
+use crate::response_time::required_time;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::auth_v1::{
     self, ChangePasswordRequest, CreatePasswordLinkRequest, SetPasswordRequest,
@@ -44,7 +44,7 @@ impl ActingClient {
             new_password: new.expose_secret().to_owned(),
         };
         let client = self.connections.password_client_for(username);
-        self.call_hashing(client, request, Client::change_password)
+        self.call_hashing(client, request)
             .await
             .map(drop)
     }
@@ -60,7 +60,7 @@ impl ActingClient {
             password: password.expose_secret().to_owned(),
         };
         let client = self.connections.password_client();
-        self.call_hashing(client, request, Client::set_password)
+        self.call_hashing(client, request)
             .await
             .map(drop)
     }
@@ -69,7 +69,7 @@ impl ActingClient {
     /// credential must not be an API key.
     pub async fn create_password_link(&self, user_id: i64) -> Result<PasswordLink, CallError> {
         let request = CreatePasswordLinkRequest { user_id };
-        let response = self.call(request, Client::create_password_link).await?;
+        let response = self.call(request).await?;
         response.link.ok_or(CallError::Malformed)?.try_into()
     }
 }

@@ -1,7 +1,6 @@
 //! Starts enrolling a second factor.
 
 use super::ActingClient;
-use crate::connections::Client;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::auth_v1::EnrolSecondFactorRequest;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -33,7 +32,7 @@ impl ActingClient {
         };
         let client = self.connections.password_client_for(username);
         let response = self
-            .call_hashing(client, request, Client::enrol_second_factor)
+            .call_hashing(client, request)
             .await?;
         let recovery_codes = response.recovery_codes.into_iter();
         Ok(SecondFactorEnrolment {

@@ -1,7 +1,6 @@
 //! Manages users and their roles.
 
 use super::{ActingClient, passwords::PasswordLink};
-use crate::connections::Client;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{
     Role,
@@ -38,7 +37,7 @@ impl ActingClient {
         };
         let client = self.connections.password_client();
         let response = self
-            .call_hashing(client, request, Client::create_user)
+            .call_hashing(client, request)
             .await?;
         let link = response
             .password_link
@@ -66,7 +65,7 @@ impl ActingClient {
             let request = SetUserDisabledRequest { user_id, disabled };
             self.send(request).await?.user
         } else {
-            self.call(request, Client::update_user).await?.user
+            self.call(request).await?.user
         };
         user.ok_or(CallError::Malformed)
     }
@@ -78,7 +77,7 @@ impl ActingClient {
             role: role_number(&role),
             role_name: role,
         };
-        self.call(request, Client::set_user_role).await.map(drop)
+        self.call(request).await.map(drop)
     }
 
     /// Returns a page of users by ascending id. A bearer can run one search at a time.
@@ -95,9 +94,9 @@ impl ActingClient {
         request.with_times = with_times;
         let mut page = if is_search {
             // A search is not repeated at a second replica, because each replica would read all users.
-            self.call(request, Client::list_users).await?
+            self.call(request).await?
         } else {
-            self.read(request, Client::list_users).await?
+            self.read(request).await?
         };
         if with_times && page.times.len() != page.users.len() {
             return Err(CallError::Malformed);

@@ -2,8 +2,8 @@
 //! of these requests have arrived, so a decision never uses a role that was read before its request.
 
 use super::AuthClient;
-use crate::{connections::Client, user::User};
-use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError};
+use crate::user::User;
+use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError, Client};
 #[cfg(feature = "program")]
 use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{
@@ -145,13 +145,13 @@ async fn request_decisions(
     observe_size(&DECISIONS, size);
     let items = match <[_; 1]>::try_from(requests) {
         Ok([request]) => {
-            let response = call.send(&client, request, Client::authorize).await;
+            let response = call.send(&client, request).await;
             return vec![response.and_then(|response| User::try_from_response(response.user))];
         }
         Err(several) => several,
     };
     let batch = BatchAuthorizeRequest { items };
-    match call.send(&client, batch, Client::batch_authorize).await {
+    match call.send(&client, batch).await {
         // Outcomes belong to items by their order. If one were missing, users would get the outcomes of
         // others.
         Ok(response) if response.outcomes.len() == size => {

@@ -1,8 +1,7 @@
 //! Lets a person with a password link choose a password. These calls need no other credential.
 
 use super::AuthClient;
-use crate::connections::Client;
-use rolegate_grpc_client::{Call, CallContext, CallError, PASSWORD_TIMEOUT};
+use rolegate_grpc_client::{Call, CallContext, CallError};
 use rolegate_proto::auth_v1::{
     GetPasswordLinkRequest, GetPasswordLinkResponse, GetPasswordPolicyRequest,
     GetPasswordPolicyResponse, RedeemPasswordLinkRequest,
@@ -23,9 +22,8 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
         };
         let client = self.shared.connections.password_client();
-        Call::change(context)
-            .with_timeout(PASSWORD_TIMEOUT)
-            .send(&client, request, Client::redeem_password_link)
+        Call::hashing(context)
+            .send(&client, request)
             .await?;
         Ok(())
     }
@@ -43,7 +41,7 @@ impl AuthClient {
         // The call is not `Call::read`, because a read may be sent twice, and a wrong token would then count as
         // two attempts.
         Call::change(context)
-            .send(client, request, Client::get_password_link)
+            .send(client, request)
             .await
     }
 
@@ -56,9 +54,7 @@ impl AuthClient {
         Call::read(context)
             .send(
                 client,
-                GetPasswordPolicyRequest {},
-                Client::get_password_policy,
-            )
+                GetPasswordPolicyRequest {})
             .await
     }
 }

@@ -1,8 +1,8 @@
 //! Registers users, and signs users in with a password, for an access token or for sessions.
 
 use super::AuthClient;
-use crate::{connections::Client, response_time::required_time, user::User};
-use rolegate_grpc_client::{Call, CallContext, CallError, PASSWORD_TIMEOUT};
+use crate::{response_time::required_time, user::User};
+use rolegate_grpc_client::{Call, CallContext, CallError};
 use rolegate_proto::{
     auth_v1::{CreateSessionRequest, CreateSessionResponse, LoginRequest, RegisterRequest},
     limits::{DOMAIN_SESSION_PREFIX, SESSION_PREFIX},
@@ -121,9 +121,8 @@ impl AuthClient {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
         };
-        Call::change(context)
-            .with_timeout(PASSWORD_TIMEOUT)
-            .send(&client, request, Client::register)
+        Call::hashing(context)
+            .send(&client, request)
             .await?;
         Ok(())
     }
@@ -143,9 +142,8 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
             otp: otp.map(str::to_owned),
         };
-        let response = Call::change(context)
-            .with_timeout(PASSWORD_TIMEOUT)
-            .send(&client, request, Client::login)
+        let response = Call::hashing(context)
+            .send(&client, request)
             .await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
@@ -179,9 +177,8 @@ impl AuthClient {
             place: two_step.place,
             pending_sign_in: pending_sign_in.map(|token| token.expose_secret().to_owned()),
         };
-        let response = Call::change(context)
-            .with_timeout(PASSWORD_TIMEOUT)
-            .send(&client, request, Client::create_session)
+        let response = Call::hashing(context)
+            .send(&client, request)
             .await?;
         SignInStep::from_response(response, session_use)
     }

@@ -33,7 +33,7 @@ pub mod calls;
 pub mod replicas;
 
 pub use balancer::BalancedChannel;
-pub use call::{Call, CallContext, PASSWORD_TIMEOUT, CALL_TIMEOUT};
+pub use call::{CALL_TIMEOUT, Call, CallContext, Client};
 pub use call_batcher::{CallBatcher, ReplicaBatchers};
 pub use connection::Stream;
 pub use discovery::{InvalidAddress, ServiceInfo};
