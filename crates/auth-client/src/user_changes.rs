@@ -104,7 +104,7 @@ async fn watch_once(
         from_revision: position.revision.filter(|_| !has_gap),
         seal: position.seal,
     };
-    let mut call = Call::stream(CallContext::default());
+    let mut call = Call::read(CallContext::default());
     if let Some(token) = position.token {
         call = call.authenticated(&token)?;
     }

@@ -57,7 +57,9 @@ pub struct CallContext {
 /// A call of a method, without its message.
 #[derive(Debug)]
 pub struct Call {
-    kind: CallKind,
+    /// True if the call changes nothing and costs little. If the response is late, such a call may be sent once more,
+    /// to another replica. If the service is unavailable, it is repeated a few times after short delays.
+    is_repeatable: bool,
     deadline: Instant,
     client_address: Option<HeaderValue>,
     /// The ids of the requests that the call serves, separated by commas.
@@ -65,24 +67,18 @@ pub struct Call {
     authorization: Option<HeaderValue>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum CallKind {
-    /// The call is sent once, because it may change something or because it costs too much to repeat.
-    SentOnce,
-    /// The call changes nothing. If the response is late, the call may be sent once more, to another replica. If
-    /// the service is unavailable, the call is repeated a few times after short delays.
-    Read,
-    /// The call opens a stream of responses, which has no deadline. Only the response that begins the stream
-    /// must arrive within the timeout. The service does not receive the timeout, because a proxy would end the
-    /// stream when it expires.
-    Stream,
-}
-
 impl Call {
     /// Creates a call that may change something, so it is sent once. Its timeout is [`CALL_TIMEOUT`].
     #[must_use]
     pub fn change(context: CallContext) -> Self {
-        Self::new(CallKind::SentOnce, context)
+        let client_address = context.client_address.map(|address| address.to_string());
+        Self {
+            is_repeatable: false,
+            deadline: Instant::now() + CALL_TIMEOUT,
+            client_address: client_address.and_then(|address| address.try_into().ok()),
+            request_ids: join_request_ids(context.request_id),
+            authorization: None,
+        }
     }
 
     /// Creates a call that may change something and hashes a password, for which it has a longer timeout.
@@ -97,24 +93,9 @@ impl Call {
     /// Creates a call that changes nothing, so it may be sent more than once. Its timeout is [`CALL_TIMEOUT`].
     #[must_use]
     pub fn read(context: CallContext) -> Self {
-        Self::new(CallKind::Read, context)
-    }
-
-    /// Creates a call that opens a stream of responses. The stream must begin within [`CALL_TIMEOUT`], and has no
-    /// deadline.
-    #[must_use]
-    pub fn stream(context: CallContext) -> Self {
-        Self::new(CallKind::Stream, context)
-    }
-
-    fn new(kind: CallKind, context: CallContext) -> Self {
-        let client_address = context.client_address.map(|address| address.to_string());
         Self {
-            kind,
-            deadline: Instant::now() + CALL_TIMEOUT,
-            client_address: client_address.and_then(|address| address.try_into().ok()),
-            request_ids: join_request_ids(context.request_id),
-            authorization: None,
+            is_repeatable: true,
+            ..Self::change(context)
         }
     }
 
@@ -124,7 +105,7 @@ impl Call {
         deadline: Instant,
     ) -> Self {
         Self {
-            kind: CallKind::Read,
+            is_repeatable: true,
             deadline,
             client_address: None,
             request_ids: join_request_ids(request_ids),
@@ -135,7 +116,7 @@ impl Call {
     /// Makes this a call that is sent once, although it changes nothing.
     #[must_use]
     pub fn sent_once(mut self) -> Self {
-        self.kind = CallKind::SentOnce;
+        self.is_repeatable = false;
         self
     }
 
@@ -159,7 +140,7 @@ impl Call {
         client: &Client,
         message: R,
     ) -> Result<R::Response, CallError> {
-        if self.kind == CallKind::Read {
+        if self.is_repeatable {
             for delay in RETRY_DELAYS {
                 match self.send_or(client, message.clone(), Err).await {
                     Err(CallError::Unavailable) => sleep(delay).await,
@@ -177,9 +158,15 @@ impl Call {
         message: R,
         answer_refusal: impl FnOnce(Status) -> Result<R::Response, Status>,
     ) -> Result<R::Response, CallError> {
+        let mut request = self.request(message);
+        let remaining = self.deadline.saturating_duration_since(Instant::now());
+        request.set_timeout(announced_timeout(remaining));
+        if self.is_repeatable {
+            request.extensions_mut().insert(ReadOnly);
+        }
         let mut client = client.clone();
         let path = PathAndQuery::from_static(R::PATH);
-        let response = client.unary(self.request(message), path, ProstCodec::default());
+        let response = client.unary(request, path, ProstCodec::default());
         self.wait(async {
             match response.await {
                 Ok(response) => Ok(response.into_inner()),
@@ -189,7 +176,8 @@ impl Call {
         .await
     }
 
-    /// Sends a request whose response is a stream of messages.
+    /// Sends a request whose response is a stream of messages. The stream must begin before the deadline of the call,
+    /// and has none itself. The service does not receive the deadline, because a proxy would end the stream then.
     pub async fn open_stream<R: StreamRequest>(
         &self,
         client: &Client,
@@ -227,13 +215,6 @@ impl Call {
             if let Some(value) = value {
                 headers.insert(name, value.clone());
             }
-        }
-        if self.kind != CallKind::Stream {
-            let remaining = self.deadline.saturating_duration_since(Instant::now());
-            request.set_timeout(announced_timeout(remaining));
-        }
-        if self.kind == CallKind::Read {
-            request.extensions_mut().insert(ReadOnly);
         }
         request
     }
