@@ -11,7 +11,7 @@ use crate::post::{Post, PostAuthor, PostContent};
 use rolegate_program::failure::Failure;
 pub use rolegate_sql_store::Database;
 use rolegate_sql_store::{
-    DatabaseUrl, FileClock, Inspection, Migration, Statement, Store as _, StoreError, Tables, row,
+    DatabaseUrl, FileClock, Inspection, Statement, Store as _, StoreError, Tables, migrations, row,
 };
 use std::sync::Arc;
 
@@ -47,26 +47,11 @@ const TABLES: Tables = Tables {
     owner: "posts-service",
     marker_table: "post",
     schema: Some("posts"),
-    migrations: &[
-        Migration {
-            version: 1,
-            name: "post",
-            postgres: include_str!("../migrations/postgres/0001_post.sql"),
-            sqlite: include_str!("../migrations/sqlite/0001_post.sql"),
-        },
-        Migration {
-            version: 2,
-            name: "user cursor",
-            postgres: include_str!("../migrations/postgres/0002_user_cursor.sql"),
-            sqlite: include_str!("../migrations/sqlite/0002_user_cursor.sql"),
-        },
-        Migration {
-            version: 3,
-            name: "user history",
-            postgres: include_str!("../migrations/postgres/0003_user_history.sql"),
-            sqlite: include_str!("../migrations/sqlite/0003_user_history.sql"),
-        },
-    ],
+    migrations: migrations!(
+        1 "post" "0001_post",
+        2 "user cursor" "0002_user_cursor",
+        3 "user history" "0003_user_history"
+    ),
 };
 
 /// Selects the last id that an SQLite file has assigned to a post.

@@ -1,18 +1,7 @@
 //! The schema of the database of users, as a list of migrations, and the statements that the store and an inspection of
 //! the database share.
 
-use rolegate_sql_store::{Migration, Tables, row};
-
-macro_rules! migrations {
-    ($($version:literal $name:literal $file:literal),+) => {
-        &[$(Migration {
-            version: $version,
-            name: $name,
-            postgres: include_str!(concat!("../../migrations/postgres/", $file, ".sql")),
-            sqlite: include_str!(concat!("../../migrations/sqlite/", $file, ".sql")),
-        }),+]
-    };
-}
+use rolegate_sql_store::{Tables, migrations, row};
 
 /// The tables of auth-service. Applied migrations must not change, not even their comments, because their digests are
 /// stored.

@@ -23,6 +23,19 @@ pub struct Migration {
     pub sqlite: &'static str,
 }
 
+/// Lists migrations by their versions, their names, and the names of their files in `migrations/` of the package.
+#[macro_export]
+macro_rules! migrations {
+    ($($version:literal $name:literal $file:literal),+) => {
+        &[$($crate::Migration {
+            version: $version,
+            name: $name,
+            postgres: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/postgres/", $file, ".sql")),
+            sqlite: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/migrations/sqlite/", $file, ".sql")),
+        }),+]
+    };
+}
+
 /// The tables of one service, and the migrations that create them.
 #[derive(Clone, Copy, Debug)]
 pub struct Tables {
