@@ -105,17 +105,18 @@ impl Settings {
 
 /// The TLS files of the gRPC listener of posts, for posts-service and for rolegate.
 #[derive(Args, Debug)]
+#[command(next_help_heading = "TLS")]
 pub struct ServerTlsSettings {
     /// PEM certificate of the gRPC listener of posts; enables TLS
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub posts_tls_cert_file: Option<PathBuf>,
 
     /// PEM private key of that certificate
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub posts_tls_key_file: Option<PathBuf>,
 
     /// PEM CA certificates; requires every gRPC client of posts to present a certificate signed by one of them
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub posts_tls_client_ca_file: Option<PathBuf>,
 }
 

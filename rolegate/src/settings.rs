@@ -18,7 +18,7 @@ use std::{net::SocketAddr, path::PathBuf};
 
 /// Users, passwords, tokens, roles and posts as a service, in one process. Every setting has a default
 #[derive(Debug, Parser)]
-#[command(name = "rolegate", version)]
+#[command(name = "rolegate", version, next_help_heading = "Database")]
 pub struct Settings {
     /// Address of the gRPC listener of users, or off
     #[arg(long, env, help_heading = "Addresses", default_value = "127.0.0.1:50051", value_parser = listen_address::<50051>)]
@@ -37,37 +37,36 @@ pub struct Settings {
     pub ops_listen_addr: SocketAddr,
 
     /// Database of the users: postgres://user:password@host:5432/database or sqlite://path/to/file.db [default: sqlite://DATA_DIR/rolegate.db]
-    #[arg(long, env, help_heading = "Database", hide_env_values = true)]
+    #[arg(long, env, hide_env_values = true)]
     pub database_url: Option<SecretString>,
 
     /// File that contains DATABASE_URL
-    #[arg(long, env, help_heading = "Database")]
+    #[arg(long, env)]
     pub database_url_file: Option<PathBuf>,
 
     /// Database of the posts [default: the PostgreSQL database of the users, else sqlite://DATA_DIR/posts.db]
-    #[arg(long, env, help_heading = "Database", hide_env_values = true)]
+    #[arg(long, env, hide_env_values = true)]
     pub posts_database_url: Option<SecretString>,
 
     /// File that contains POSTS_DATABASE_URL
-    #[arg(long, env, help_heading = "Database")]
+    #[arg(long, env)]
     pub posts_database_url_file: Option<PathBuf>,
 
     /// Create the tables in a PostgreSQL schema even if it has tables of other programs
-    #[arg(long, env, help_heading = "Database", default_value = "off", action = ArgAction::Set, value_parser = switch())]
+    #[arg(long, env, default_value = "off", action = ArgAction::Set, value_parser = switch())]
     pub share_database: bool,
 
     /// Keep or delete the posts of deleted users
     #[arg(
         long,
         env,
-        help_heading = "Database",
         value_enum,
         default_value = "keep"
     )]
     pub posts_of_deleted_users: PostsOfDeletedUsers,
 
     /// Folder of generated secrets and embedded databases; created if it does not exist
-    #[arg(long, env, help_heading = "Database", default_value = "./data")]
+    #[arg(long, env, default_value = "./data")]
     pub data_dir: PathBuf,
 
     /// The settings that rolegate and auth-service have in common.

@@ -7,17 +7,18 @@ use std::path::PathBuf;
 
 /// The files of TLS connections to auth-service.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "TLS")]
 pub struct AuthTlsSettings {
     /// PEM file of the CAs that may issue auth-service's certificate; required for https
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub auth_client_tls_ca_file: Option<PathBuf>,
 
     /// PEM file of the client certificate, if auth-service requires one
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub auth_client_tls_cert_file: Option<PathBuf>,
 
     /// PEM file of the key of the client certificate
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub auth_client_tls_key_file: Option<PathBuf>,
 }
 

@@ -7,17 +7,18 @@ use std::path::PathBuf;
 
 /// The files of TLS connections to posts-service.
 #[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "TLS")]
 pub struct PostsTlsSettings {
     /// PEM file of the CAs that may issue posts-service's certificate; required for https
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub posts_client_tls_ca_file: Option<PathBuf>,
 
     /// PEM file of the client certificate, if posts-service requires one
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub posts_client_tls_cert_file: Option<PathBuf>,
 
     /// PEM file of the key of the client certificate
-    #[arg(long, env, help_heading = "TLS")]
+    #[arg(long, env)]
     pub posts_client_tls_key_file: Option<PathBuf>,
 }
 
