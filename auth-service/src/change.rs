@@ -13,7 +13,7 @@ use rolegate_proto::Role;
 use secrecy::SecretString;
 
 /// A user to insert. The database assigns the id.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct NewUser {
     /// The username, which is already validated.
     pub(crate) username: String,
@@ -27,7 +27,7 @@ pub(crate) struct NewUser {
 
 /// A new name for a user who has not changed since they were read. If the user has changed, the write finds no such
 /// user.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Rename {
     /// The name of the user when they were read.
     pub(crate) from: FormerUsername,
@@ -40,7 +40,7 @@ pub(crate) struct Rename {
 }
 
 /// A change of one user.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum Change {
     /// Creates a user. Fails with `UsernameTaken` if another user has the name.
     CreateUser(NewUser),
@@ -101,7 +101,7 @@ pub(crate) enum Change {
 }
 
 /// A change of the API keys or sessions of users.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) enum TokenChange {
     /// Inserts all of these tokens or none.
     ///
@@ -125,7 +125,7 @@ pub(crate) enum TokenChange {
 }
 
 /// New tokens, all of one kind and one user.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct NewTokens {
     pub(crate) user_id: i64,
     pub(crate) kind: TokenKind,

@@ -51,7 +51,6 @@ impl FromStr for Mode {
 }
 
 /// The operator's settings for second factors.
-#[derive(Clone)]
 pub(crate) struct SecondFactorPolicy {
     pub(crate) mode: Mode,
     /// The keys that encrypt the secrets of users. Without keys, no user can enroll a second factor.

@@ -12,7 +12,7 @@ use std::{
     collections::HashMap,
     net::IpAddr,
     num::NonZero,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -32,13 +32,12 @@ const MAX_DELAY: Duration = Duration::from_secs(1);
 /// can have another burst.
 const MAX_CLIENTS: usize = 10_000;
 
-/// Limits refused password checks at both variants and the address of proxies together. Clones share one state.
-#[derive(Clone)]
+/// Limits refused password checks at both variants and the address of proxies together.
 pub(crate) struct Refusals {
     logins: ClientSlots,
     /// The minimum time between two refusals of all clients together, on this machine.
     interval: Duration,
-    schedule: Arc<Mutex<Schedule>>,
+    schedule: Mutex<Schedule>,
 }
 
 /// The times at which the next refusals are due, for all clients together and for each client.
@@ -58,7 +57,7 @@ impl Refusals {
         Self {
             logins: ClientSlots::new(MAX_LOGINS_PER_CLIENT),
             interval,
-            schedule: Arc::new(Mutex::new(schedule)),
+            schedule: Mutex::new(schedule),
         }
     }
 

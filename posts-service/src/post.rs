@@ -42,7 +42,7 @@ pub enum PostsOfDeletedUsers {
 
 row! {
     /// An author. The time of creation distinguishes the author from another user who had the same id.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[derive(Clone, Copy, Debug)]
     pub(crate) struct PostAuthor {
         pub(crate) id: i64,
         /// The time at which the author was created, in Unix seconds; `None` if the time is not known.

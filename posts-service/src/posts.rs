@@ -22,12 +22,11 @@ use rolegate_program::request_context::RequestContext;
 use rolegate_sql_store::{BatchLabels, BatchedReads, Timed};
 use std::sync::Arc;
 
-/// The use cases for the posts of one store. Clones share the store and the client of auth-service.
-#[derive(Clone)]
+/// The use cases for the posts of one store.
 pub(crate) struct Posts {
     store: Arc<Database>,
     /// Merges concurrent lookups of single posts into shared statements.
-    reads: Arc<BatchedReads<Database, i64, Post>>,
+    reads: BatchedReads<Database, i64, Post>,
     auth: AuthClient,
 }
 
@@ -53,7 +52,7 @@ impl Posts {
         );
         Self {
             store,
-            reads: Arc::new(reads),
+            reads,
             auth,
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct Entry {
 row! {
     /// The number of credentials of each kind that were revoked when an operator revoked those of all users at
     /// once. Access tokens are revoked as well, but not counted.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     pub(crate) struct EndedCredentials {
         /// The last revision of the record before this row. The revisions between it and the revision of this row
         /// stay unused.
@@ -37,7 +37,7 @@ row! {
 }
 
 /// The rows that retention has removed from the record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub(crate) struct Removal {
     /// The revision of the last row that was removed.
     pub(crate) removed_through: i64,

@@ -16,7 +16,7 @@ use rolegate_proto::Role;
 use serde_json::{Value, json};
 
 /// A change, who makes it and which request caused it. The store records it in the transaction of the change.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Requested<C> {
     pub(crate) by: Principal,
     pub(crate) change: C,

@@ -31,16 +31,15 @@ const MAX_ENTRIES: u64 = 64 * 1024;
 const MAX_IN_FLIGHT: u64 = 8 * 1024;
 const IN_FLIGHT_TTL: Duration = Duration::from_mins(1);
 
-/// The successful checks, and the checks in progress. Clones share both.
-#[derive(Clone)]
+/// The successful checks, and the checks in progress.
 pub(crate) struct CredentialCache {
     /// The key of the HMAC. It has the size of one block of SHA-256, which HMAC uses unchanged.
-    secret: Arc<Zeroizing<[u8; 64]>>,
+    secret: Zeroizing<[u8; 64]>,
     /// The successful checks, each with the minute of its last line in the audit log. The field is `None` if
     /// caching is off.
     entries: Option<Cache<EntryKey, Arc<AtomicU64>>>,
     /// Counts the misses of each username, which may be guesses of a cached password.
-    misses: Arc<Misses>,
+    misses: Misses,
     started: Instant,
     in_flight: Cache<CacheKey, Arc<OnceCell<bool>>>,
 }
@@ -104,9 +103,9 @@ impl CredentialCache {
             .time_to_live(IN_FLIGHT_TTL)
             .build();
         Ok(Self {
-            secret: Arc::new(secret),
+            secret,
             entries,
-            misses: Arc::new(Misses::new(started)),
+            misses: Misses::new(started),
             started,
             in_flight,
         })
@@ -123,7 +122,7 @@ impl CredentialCache {
         password: &str,
         client: IpAddr,
     ) -> CacheKey {
-        let mut mac = Hmac::<Sha256>::new(&(**self.secret).into());
+        let mut mac = Hmac::<Sha256>::new(&(*self.secret).into());
         match client {
             IpAddr::V4(v4) => mac.update(&v4.to_ipv6_mapped().octets()),
             IpAddr::V6(v6) => mac.update(&v6.octets()),

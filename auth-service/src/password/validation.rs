@@ -36,7 +36,6 @@ pub(crate) enum PasswordError {
 }
 
 /// The operator's rules for new passwords.
-#[derive(Clone)]
 pub(crate) struct PasswordRules {
     /// The minimum length in bytes.
     pub(crate) min_length: usize,
@@ -80,7 +79,6 @@ impl Password {
 }
 
 /// A password that a login presents. A user with an imported hash may have a longer one than bcrypt reads.
-#[derive(Clone)]
 pub(crate) enum PresentedPassword {
     /// A password that a new user could have.
     Valid(Password),

@@ -40,7 +40,7 @@ pub(crate) struct WrongCodes {
 }
 
 /// A second factor, which is on or still being enrolled.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct StoredSecondFactor {
     /// The secret, as [`SecondFactorKeys`](crate::second_factor::SecondFactorKeys) has encrypted it.
     pub(crate) secret: String,

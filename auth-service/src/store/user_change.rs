@@ -8,7 +8,7 @@ use serde_json::Value;
 use sqlx::{Error, error::BoxDynError};
 
 /// The state of a user after a change, or in a snapshot.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UserChange {
     /// The revision of the change; 0 in a snapshot.
     pub(crate) revision: i64,

@@ -20,7 +20,7 @@ pub(crate) struct NewPasswordLink {
 }
 
 /// A password link that was neither used nor replaced. It may have expired.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct StoredPasswordLink {
     pub(crate) user: User,
     /// The time at which the link expires, in Unix seconds.

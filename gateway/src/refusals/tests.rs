@@ -3,7 +3,10 @@ use rolegate_auth_client::{CallContext, CallError, Reason, axum::ApiError};
 use std::{
     future::pending,
     net::IpAddr,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -29,10 +32,10 @@ async fn is_asked(refusals: &Refusals, host: u8) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_has_32_logins_in_progress_at_most() {
-    let refusals = Refusals::new();
+    let refusals = Arc::new(Refusals::new());
     let mut waiting = Vec::new();
     for _ in 0..32 {
-        let refusals = refusals.clone();
+        let refusals = Arc::clone(&refusals);
         waiting.push(tokio::spawn(async move {
             refusals
                 .run_login(context(1), pending::<Result<(), CallError>>())

@@ -13,7 +13,7 @@ const MAX_BATCH: u32 = 100;
 
 row! {
     /// How far posts-service has followed the history of users.
-    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    #[derive(Debug, Default, PartialEq, Eq)]
     pub(crate) struct Position {
         /// The last revision that was handled; 0 if none was handled.
         pub(crate) revision: i64,

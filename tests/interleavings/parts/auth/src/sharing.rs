@@ -16,10 +16,10 @@ use tokio::{spawn, task::yield_now};
 
 const TTL: Duration = Duration::from_mins(5);
 
-fn cache() -> (CredentialCache, CacheKey) {
+fn cache() -> (Arc<CredentialCache>, CacheKey) {
     let cache = CredentialCache::new(TTL).expect("randomness");
     let key = cache.key("ada", Some("a hash"), "a password", CLIENT);
-    (cache, key)
+    (Arc::new(cache), key)
 }
 
 /// Checks that equal checks at the same time become one, whose outcome all callers get.
