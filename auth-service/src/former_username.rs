@@ -16,7 +16,7 @@ const SALT_BYTES: usize = 16;
 pub(crate) const FORMER_DIGEST: &str = "from_sha256";
 
 /// A former username, with the random salt of its digest.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct FormerUsername {
     pub(crate) name: String,
     /// The salt, in hex.

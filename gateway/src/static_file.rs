@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct StaticFile {
     pub(crate) body: Bytes,
     pub(crate) content_type: &'static str,

@@ -50,11 +50,7 @@ impl Posts {
             },
             |post: &Post| post.id,
         );
-        Self {
-            store,
-            reads,
-            auth,
-        }
+        Self { store, reads, auth }
     }
 }
 

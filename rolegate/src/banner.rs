@@ -186,7 +186,7 @@ const ID_LENGTH: usize = 12;
 /// A container of Docker or Podman that has no shell, such as one of the released image.
 ///
 /// People read its log outside of the container, so the commands in the log must work there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(crate) struct Container {
     engine: &'static str,
     /// The id of the container, or the placeholder `CONTAINER` if its host name is not an id.

@@ -32,7 +32,7 @@ const OWN_FILES: [&str; 9] = [
     "posts.db-shm",
 ];
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct DataDir {
     path: PathBuf,
 }

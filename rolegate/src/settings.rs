@@ -57,12 +57,7 @@ pub struct Settings {
     pub share_database: bool,
 
     /// Keep or delete the posts of deleted users
-    #[arg(
-        long,
-        env,
-        value_enum,
-        default_value = "keep"
-    )]
+    #[arg(long, env, value_enum, default_value = "keep")]
     pub posts_of_deleted_users: PostsOfDeletedUsers,
 
     /// Folder of generated secrets and embedded databases; created if it does not exist

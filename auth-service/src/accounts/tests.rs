@@ -324,9 +324,9 @@ async fn changed_password_revokes_tokens_and_cached_credentials() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     app.verify("ann", "sesame").await.expect("verified");
-    let change =
-        app.users
-            .change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app
+        .users
+        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert_err!(app.authorize(&token, &[Role::USER]).await, TokenInvalid);
     assert_err!(app.verify("ann", "sesame").await, CredentialsInvalid);
@@ -375,10 +375,7 @@ async fn admin_calls_check_token_role_user_and_argument_in_this_order() {
     assert_err!(set_role(&ann, 99).await, RoleInsufficient);
     assert_err!(set_role(&app.admin, 99).await, UserNotFound);
     assert_err!(set_role(&app.admin, 2).await, RoleInvalid);
-    let set_password = |token, id| {
-        app.users
-            .set_password(token, id, "".into(), origin(1))
-    };
+    let set_password = |token, id| app.users.set_password(token, id, "".into(), origin(1));
     assert_err!(set_password(&ann, 99).await, RoleInsufficient);
     assert_err!(set_password(&app.admin, 1).await, OwnPassword);
     assert_err!(set_password(&app.admin, 99).await, UserNotFound);

@@ -60,7 +60,11 @@ struct RouteRequest<'r> {
 }
 
 impl AuthGrpc {
-    pub(super) async fn check(self: Arc<Self>, call: Call, message: CheckRequest) -> RpcResult<CheckResponse> {
+    pub(super) async fn check(
+        self: Arc<Self>,
+        call: Call,
+        message: CheckRequest,
+    ) -> RpcResult<CheckResponse> {
         let mut origin = CallOrigin::from(&call);
         let context = message.attributes.unwrap_or_default();
         let attributes = RequestAttributes { context: &context };

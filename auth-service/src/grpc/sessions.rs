@@ -46,11 +46,7 @@ impl AuthGrpc {
             message.from_cookie,
             cookie_sessions.is_empty(),
         ) {
-            (user_id, false, true) => Some(
-                users
-                    .revoke_tokens(call.credential(), user_id)
-                    .await?,
-            ),
+            (user_id, false, true) => Some(users.revoke_tokens(call.credential(), user_id).await?),
             (None, true, true) => Some(users.end_cookie_session(call.credential()).await?),
             (None, true, false) => {
                 let extent = if message.with_pairs {
@@ -58,9 +54,7 @@ impl AuthGrpc {
                 } else {
                     SessionEnd::Alone
                 };
-                users
-                    .end_cookie_sessions(&cookie_sessions, extent)
-                    .await?;
+                users.end_cookie_sessions(&cookie_sessions, extent).await?;
                 None
             }
             _ => {

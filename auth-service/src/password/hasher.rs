@@ -288,7 +288,9 @@ fn observe<T>(done: Timed<T>) -> T {
         let phases = [("password wait", done.waited), ("password hash", done.ran)];
         traces::record_phases(&span, phases);
     }
-    metrics::METRICS.hashing_wait.observe(done.waited.as_secs_f64());
+    metrics::METRICS
+        .hashing_wait
+        .observe(done.waited.as_secs_f64());
     metrics::METRICS.hashing_run.observe(done.ran.as_secs_f64());
     done.value
 }

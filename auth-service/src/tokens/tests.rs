@@ -1,7 +1,10 @@
 //! Makes tokens for tests, with digests of their choice.
 
 use super::{NewPasswordLink, NewToken, SecretKind, SessionDetails, TokenDetails};
-use crate::{change::{NewTokens, TokenChange}, user::User};
+use crate::{
+    change::{NewTokens, TokenChange},
+    user::User,
+};
 
 impl NewToken {
     /// Returns an API key of the user with this id, which never expires.

@@ -21,7 +21,10 @@ use crate::{
     user_changes::{UserWatcher, watch_users},
     usernames::{UsernameBatcher, get_usernames, username_batcher},
 };
-use rolegate_grpc_client::{BalancedChannel, CallBatcher, CallContext, CallError, Client, ClientTls, InvalidAddress, ServiceInfo};
+use rolegate_grpc_client::{
+    BalancedChannel, CallBatcher, CallContext, CallError, Client, ClientTls, InvalidAddress,
+    ServiceInfo,
+};
 use rolegate_proto::{Role, SERVICE_NAME, auth_v1::AuthorizeRequest};
 use secrecy::SecretString;
 use std::{collections::HashMap, convert::Infallible, sync::Arc};

@@ -5,12 +5,11 @@
 //! own cache. All other checks are calls of their own. This client cannot see the cache; it assumes that
 //! credentials that were verified once are in it.
 
-use crate::{
-    connections::Connections,
-    user::User,
-};
+use crate::{connections::Connections, user::User};
 use parking_lot::Mutex;
-use rolegate_grpc_client::{BalancedChannel, Call, CallBatcher, CallContext, CallError, Client, ReplicaBatchers};
+use rolegate_grpc_client::{
+    BalancedChannel, Call, CallBatcher, CallContext, CallError, Client, ReplicaBatchers,
+};
 use rolegate_proto::{
     Role,
     auth_v1::{
@@ -111,9 +110,7 @@ impl CredentialChecks {
             }
         }
         let client = self.connections.password_client_for(username);
-        let response = call
-            .send(&client, message(None))
-            .await;
+        let response = call.send(&client, message(None)).await;
         // Credentials that were not in the cache this time are not batched the next time, because a replica
         // may cache nothing.
         if can_share_call || response.is_err() {

@@ -37,7 +37,7 @@ use tracing::Span;
 /// The maximum time that a call waits for one more attempt to reconnect if no replica is up.
 const RECHECK_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The transport of a generated client. Clones share the connections, which close with the last clone.
+/// The transport of a client. Clones share the connections, which close with the last clone.
 ///
 /// The channel sets the scheme and the authority of each request, so clients need no origin. Its errors are
 /// [`Status`]es: UNAVAILABLE if no replica is up, and tonic's mapping for a broken connection.

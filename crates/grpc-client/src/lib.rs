@@ -1,7 +1,7 @@
 //! The transport of gRPC clients for services that have several replicas.
 //!
-//! A generated client sends its calls through a [`BalancedChannel`] (`balancer.rs`), as in
-//! `AuthServiceClient::new(channel)`. The channel picks a replica for each call: the least loaded one, or the one
+//! A [`Client`] sends its calls through a [`BalancedChannel`] (`balancer.rs`), as in `Client::new(channel)`, and so may
+//! any generated client. The channel picks a replica for each call: the least loaded one, or the one
 //! of the call's key (`affinity`). `dns_watcher` resolves the name of the service and runs a `replica_monitor` for
 //! each address, which keeps a `connection` open and follows the health of the replica. The watcher and the monitors
 //! keep the `replica_set` current, from which the channel picks. If there are several replicas, `hedge` watches the

@@ -58,9 +58,7 @@ impl PostsClient {
         context: CallContext,
     ) -> Result<Post, CallError> {
         let call = Call::change(context).authenticated(actor)?;
-        let response = call
-            .send(&self.client, message)
-            .await?;
+        let response = call.send(&self.client, message).await?;
         response.post.ok_or(CallError::Malformed)
     }
 
@@ -77,9 +75,7 @@ impl PostsClient {
         message: ListPostsRequest,
         context: CallContext,
     ) -> Result<ListPostsResponse, CallError> {
-        Call::read(context)
-            .send(&self.client, message)
-            .await
+        Call::read(context).send(&self.client, message).await
     }
 
     /// Replaces the title and the content of a post, and returns the changed post.
@@ -90,9 +86,7 @@ impl PostsClient {
         context: CallContext,
     ) -> Result<Post, CallError> {
         let call = Call::change(context).authenticated(actor)?;
-        let response = call
-            .send(&self.client, message)
-            .await?;
+        let response = call.send(&self.client, message).await?;
         response.post.ok_or(CallError::Malformed)
     }
 
@@ -105,9 +99,7 @@ impl PostsClient {
     ) -> Result<(), CallError> {
         let message = DeletePostRequest { post_id };
         let call = Call::change(context).authenticated(actor)?;
-        call.send(&self.client, message)
-            .await
-            .map(drop)
+        call.send(&self.client, message).await.map(drop)
     }
 }
 

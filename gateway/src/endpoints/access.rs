@@ -2,9 +2,7 @@
 
 use super::{JsonResult, Message, message};
 use crate::{
-    extract::credentials::authorization,
-    openapi::responses::TooManyAttempts,
-    state::GatewayState,
+    extract::credentials::authorization, openapi::responses::TooManyAttempts, state::GatewayState,
 };
 use axum::{
     Extension, Json,

@@ -8,9 +8,9 @@ use super::{
 use crate::{
     extract::{credentials::PersonalToken, json_body::JsonBody, path_ids::PathIds},
     openapi::responses::{
-            AdminTokenRequired, ErrorBody, PersonalTokenRequired, TooManyAttempts,
-            TooManyAttemptsOrAdditions,
-        },
+        AdminTokenRequired, ErrorBody, PersonalTokenRequired, TooManyAttempts,
+        TooManyAttemptsOrAdditions,
+    },
     state::GatewayState,
 };
 use axum::{Json, extract::State, response::IntoResponse};

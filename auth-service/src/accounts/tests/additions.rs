@@ -124,8 +124,5 @@ async fn at_the_limit_a_user_ends_what_they_have_and_changes_the_password() {
         .await;
     changed.expect("changed");
     let token = app.login("ann", "open!").await.expect("logged in");
-    users
-        .revoke_tokens(&token, None)
-        .await
-        .expect("logged out");
+    users.revoke_tokens(&token, None).await.expect("logged out");
 }

@@ -140,17 +140,9 @@ async fn a_key_cannot_log_out_make_keys_set_passwords_or_delete_other_keys() {
     let ann = app.register("ann").await.expect("registered");
     let (key, id) = create_key(&app, &app.admin, None, None).await;
     let (_, other) = create_key(&app, &app.admin, None, None).await;
-    assert_err!(
-        users.revoke_tokens(&key, None).await,
-        RoleInsufficient
-    );
-    assert_err!(
-        users.revoke_tokens(&key, Some(1)).await,
-        RoleInsufficient
-    );
-    let create = users
-        .create_api_key(&key, ApiKeyRequest::default())
-        .await;
+    assert_err!(users.revoke_tokens(&key, None).await, RoleInsufficient);
+    assert_err!(users.revoke_tokens(&key, Some(1)).await, RoleInsufficient);
+    let create = users.create_api_key(&key, ApiKeyRequest::default()).await;
     assert_err!(create, RoleInsufficient);
     let change = users
         .change_password(&key, "sesame".into(), "open!".into(), origin(1))

@@ -64,27 +64,18 @@ async fn a_cookie_holds_a_session_of_either_kind_and_one_for_a_domain_is_valid_n
             .await,
         TokenInvalid
     );
-    assert_err!(
-        app.users.revoke_tokens(&domain, None).await,
-        TokenInvalid
-    );
+    assert_err!(app.users.revoke_tokens(&domain, None).await, TokenInvalid);
     let (own, _) = app.session().await;
     assert_eq!(app.ids(&own).await.len(), 3);
     for (made, user) in [(&domain, &ann), (&session, &ann)] {
         assert_eq!(
-            &app.users
-                .end_cookie_session(made)
-                .await
-                .expect("ended"),
+            &app.users.end_cookie_session(made).await.expect("ended"),
             user
         );
         assert!(!app.is_accepted_in_cookie(made).await);
     }
     for refused in [&domain, &token, &key] {
-        assert_err!(
-            app.users.end_cookie_session(refused).await,
-            TokenInvalid
-        );
+        assert_err!(app.users.end_cookie_session(refused).await, TokenInvalid);
     }
 }
 
@@ -210,22 +201,13 @@ async fn a_session_for_applications_is_valid_in_a_cookie_only() {
         assert!(!app.is_accepted(token).await);
         assert!(app.is_accepted_in_cookie(token).await);
     }
-    assert_err!(
-        app.users.revoke_tokens(token, None).await,
-        TokenInvalid
-    );
-    assert_err!(
-        app.users.list_sessions(token, None).await,
-        TokenInvalid
-    );
+    assert_err!(app.users.revoke_tokens(token, None).await, TokenInvalid);
+    assert_err!(app.users.list_sessions(token, None).await, TokenInvalid);
     let request = ApiKeyRequest {
         name: "export".to_owned(),
         ..ApiKeyRequest::default()
     };
-    assert_err!(
-        app.users.create_api_key(token, request).await,
-        TokenInvalid
-    );
+    assert_err!(app.users.create_api_key(token, request).await, TokenInvalid);
     let ended = app.users.end_cookie_session(token).await;
     assert_eq!(ended.expect("ended"), ann);
     assert!(!app.is_accepted_in_cookie(token).await);

@@ -83,9 +83,9 @@ async fn what_is_recalled_is_as_stored_now() {
         assert_eq!(ineffective_role, (!is_known).then_some(role));
     }
     let token = app.login("ann", "sesame").await.expect("logged in");
-    let change =
-        app.users
-            .change_password(&token, "sesame".into(), "open!".into(), origin(1));
+    let change = app
+        .users
+        .change_password(&token, "sesame".into(), "open!".into(), origin(1));
     change.await.expect("changed");
     assert!(!app.is_recalled("ann", "sesame").await && !app.is_recalled("ann", "open!").await);
     app.delete_user(ann.id).await;

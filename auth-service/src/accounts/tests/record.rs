@@ -186,10 +186,7 @@ async fn a_refused_link_is_a_row_that_says_why_and_names_its_user_but_not_its_to
     let app = App::new(POLICY).await;
     let ann = app.register("ann").await.expect("registered");
     let make = async || {
-        let made = app
-            .users
-            .create_password_link(&app.admin, ann.id)
-            .await;
+        let made = app.users.create_password_link(&app.admin, ann.id).await;
         made.expect("made")
     };
     let redeem = async |token: &str, host| {

@@ -216,13 +216,7 @@ async fn many_logouts_by_one_token_do_not_keep_the_user_out() {
     let app = App::new(POLICY).await;
     let logouts = (0..200).map(|_| {
         let (services, token) = (app.services.clone(), app.admin.clone());
-        tokio::spawn(async move {
-            services
-                .users
-                .revoke_tokens(&token, None)
-                .await
-                .is_ok()
-        })
+        tokio::spawn(async move { services.users.revoke_tokens(&token, None).await.is_ok() })
     });
     let mut ended = 0;
     for logout in logouts.collect::<Vec<_>>() {

@@ -3,8 +3,7 @@
 use super::{App, POLICY, basic_check, origin, sessions::created};
 use crate::{
     accounts::{
-        AccountError, Policy, Requirement, SessionRequest,
-        users::second_factor::SecondFactorStatus,
+        AccountError, Policy, Requirement, SessionRequest, users::second_factor::SecondFactorStatus,
     },
     second_factor::{Issuer, Mode, SecondFactorKeys, SecondFactorPolicy, code_at},
     tokens::NewPasswordLink,
@@ -295,10 +294,7 @@ async fn wrong_codes_at_sign_in_block_no_confirmation() {
     }
     let otp = ann.otp(NOW + 60);
     assert_eq!(ann.login(Some(&otp)).await, Err(Reason::TooManyAttempts));
-    let off = ann
-        .app
-        .users
-        .turn_off_second_factor(&token, None, &otp);
+    let off = ann.app.users.turn_off_second_factor(&token, None, &otp);
     assert_eq!(reason(off.await), None);
 }
 
@@ -308,9 +304,8 @@ async fn wrong_codes_that_should_turn_it_on_are_limited_and_block_no_sign_in() {
     app.register("ann").await.expect("registered");
     let token = app.login("ann", "sesame").await.expect("logged in");
     let secret = begin(&app, &token).await.secret;
-    let on = async |token: &str, otp: &str| {
-        reason(app.users.turn_on_second_factor(token, otp).await)
-    };
+    let on =
+        async |token: &str, otp: &str| reason(app.users.turn_on_second_factor(token, otp).await);
     for wrong in 0..10 {
         let codes = ["000000", WRONG_RECOVERY_CODE, "x"];
         let outcome = on(&token, codes[wrong % codes.len()]).await;
@@ -360,10 +355,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     assert_eq!(off(admin, Some(1), "").await, Some(Reason::OwnSecondFactor));
     assert_eq!(off(admin, Some(999), "").await, Some(Reason::UserNotFound));
     assert_eq!(
-        app.users
-            .second_factor_status(&token)
-            .await
-            .expect("read"),
+        app.users.second_factor_status(&token).await.expect("read"),
         SecondFactorStatus {
             is_on: true,
             recovery_codes: 10
@@ -371,10 +363,7 @@ async fn it_is_turned_off_by_a_code_or_an_admin_and_never_by_a_key() {
     );
     assert_eq!(off(&token, None, ann.codes[0].expose_secret()).await, None);
     assert_eq!(
-        app.users
-            .second_factor_status(&token)
-            .await
-            .expect("read"),
+        app.users.second_factor_status(&token).await.expect("read"),
         SecondFactorStatus {
             is_on: false,
             recovery_codes: 0
@@ -603,9 +592,9 @@ async fn where_admins_set_no_passwords_they_make_links() {
         Some(Reason::CredentialsInvalid)
     );
     let link = created.link.expect("a link").token;
-    let redeemed =
-        app.users
-            .redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
+    let redeemed = app
+        .users
+        .redeem_password_link(link.expose_secret(), "sesame".into(), origin(1));
     redeemed.await.expect("redeemed");
     app.login("bob", "sesame").await.expect("the chosen one");
 }

@@ -91,11 +91,7 @@ impl App {
     }
 
     pub(super) async fn ids(&self, token: &str) -> Vec<i64> {
-        let listed = self
-            .users
-            .list_sessions(token, None)
-            .await
-            .expect("listed");
+        let listed = self.users.list_sessions(token, None).await.expect("listed");
         listed
             .sessions
             .into_iter()
@@ -296,20 +292,14 @@ async fn a_logout_by_a_session_ends_only_that_and_one_by_an_access_token_ends_al
     let users = &app.users;
     let token = app.login("ann", "sesame").await.expect("logged in");
     let ((one, _), (two, _)) = (app.session().await, app.session().await);
-    users
-        .revoke_tokens(&one, None)
-        .await
-        .expect("logged out");
+    users.revoke_tokens(&one, None).await.expect("logged out");
     assert!(
         !app.is_accepted(&one).await
             && app.is_accepted(&two).await
             && app.is_accepted(&token).await
     );
     assert_err!(users.revoke_tokens(&one, None).await, TokenInvalid);
-    users
-        .revoke_tokens(&token, None)
-        .await
-        .expect("logged out");
+    users.revoke_tokens(&token, None).await.expect("logged out");
     assert!(!app.is_accepted(&two).await && !app.is_accepted(&token).await);
     let (three, _) = app.session().await;
     users

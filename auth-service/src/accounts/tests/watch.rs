@@ -5,7 +5,8 @@ use crate::{
     accounts::{
         UserUpdateRequest,
         WatchItem::{self, Change, Progress},
-        WatchStart, Watcher, record::watch::WatchItems,
+        WatchStart, Watcher,
+        record::watch::WatchItems,
     },
     user::User,
 };

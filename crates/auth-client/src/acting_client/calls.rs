@@ -3,7 +3,12 @@
 use super::ActingClient;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{
-    auth_v1::{DeleteApiKeysRequest, DeleteSessionsRequest, DeleteUserRequest, DisableSecondFactorRequest, EnableSecondFactorRequest, GetCurrentUserRequest, GetSecondFactorRequest, GetUserRequest, ListApiKeysRequest, ListAuditRequest, ListRolesRequest, ListSessionsRequest, RevokeTokensRequest, SetUserDisabledRequest},
+    auth_v1::{
+        DeleteApiKeysRequest, DeleteSessionsRequest, DeleteUserRequest, DisableSecondFactorRequest,
+        EnableSecondFactorRequest, GetCurrentUserRequest, GetSecondFactorRequest, GetUserRequest,
+        ListApiKeysRequest, ListAuditRequest, ListRolesRequest, ListSessionsRequest,
+        RevokeTokensRequest, SetUserDisabledRequest,
+    },
     methods::UnaryRequest,
 };
 

@@ -44,9 +44,7 @@ impl ActingClient {
             new_password: new.expose_secret().to_owned(),
         };
         let client = self.connections.password_client_for(username);
-        self.call_hashing(client, request)
-            .await
-            .map(drop)
+        self.call_hashing(client, request).await.map(drop)
     }
 
     /// Replaces the password of a user and revokes the user's tokens and sessions.
@@ -60,9 +58,7 @@ impl ActingClient {
             password: password.expose_secret().to_owned(),
         };
         let client = self.connections.password_client();
-        self.call_hashing(client, request)
-            .await
-            .map(drop)
+        self.call_hashing(client, request).await.map(drop)
     }
 
     /// Creates a password link for another user, and revokes an earlier link of that user. The bearer's

@@ -31,9 +31,7 @@ impl ActingClient {
             issuer: issuer.map(str::to_owned),
         };
         let client = self.connections.password_client_for(username);
-        let response = self
-            .call_hashing(client, request)
-            .await?;
+        let response = self.call_hashing(client, request).await?;
         let recovery_codes = response.recovery_codes.into_iter();
         Ok(SecondFactorEnrolment {
             secret: response.secret.into(),

@@ -36,9 +36,7 @@ impl ActingClient {
             password_link: password.is_none(),
         };
         let client = self.connections.password_client();
-        let response = self
-            .call_hashing(client, request)
-            .await?;
+        let response = self.call_hashing(client, request).await?;
         let link = response
             .password_link
             .map(PasswordLink::try_from)

@@ -22,9 +22,7 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
         };
         let client = self.shared.connections.password_client();
-        Call::hashing(context)
-            .send(&client, request)
-            .await?;
+        Call::hashing(context).send(&client, request).await?;
         Ok(())
     }
 
@@ -40,9 +38,7 @@ impl AuthClient {
         let client = &self.shared.connections.client;
         // The call is not `Call::read`, because a read may be sent twice, and a wrong token would then count as
         // two attempts.
-        Call::change(context)
-            .send(client, request)
-            .await
+        Call::change(context).send(client, request).await
     }
 
     /// Returns the allowed lengths of a new password, in bytes.
@@ -52,9 +48,7 @@ impl AuthClient {
     ) -> Result<GetPasswordPolicyResponse, CallError> {
         let client = &self.shared.connections.client;
         Call::read(context)
-            .send(
-                client,
-                GetPasswordPolicyRequest {})
+            .send(client, GetPasswordPolicyRequest {})
             .await
     }
 }

@@ -121,9 +121,7 @@ impl AuthClient {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
         };
-        Call::hashing(context)
-            .send(&client, request)
-            .await?;
+        Call::hashing(context).send(&client, request).await?;
         Ok(())
     }
 
@@ -142,9 +140,7 @@ impl AuthClient {
             password: password.expose_secret().to_owned(),
             otp: otp.map(str::to_owned),
         };
-        let response = Call::hashing(context)
-            .send(&client, request)
-            .await?;
+        let response = Call::hashing(context).send(&client, request).await?;
         let user = User::try_from_response(response.user)?;
         Ok((response.access_token.into(), user))
     }
@@ -177,9 +173,7 @@ impl AuthClient {
             place: two_step.place,
             pending_sign_in: pending_sign_in.map(|token| token.expose_secret().to_owned()),
         };
-        let response = Call::hashing(context)
-            .send(&client, request)
-            .await?;
+        let response = Call::hashing(context).send(&client, request).await?;
         SignInStep::from_response(response, session_use)
     }
 }

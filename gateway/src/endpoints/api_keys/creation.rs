@@ -10,7 +10,9 @@ use crate::{
         credentials::PersonalToken,
         json_body::{JsonBody, PathIdsAndBody, invalid_field},
     },
-    openapi::responses::{AdminTokenRequired, PersonalTokenRequired, TooManyAdditions, error_response},
+    openapi::responses::{
+        AdminTokenRequired, PersonalTokenRequired, TooManyAdditions, error_response,
+    },
 };
 use prost_types::Timestamp;
 use rolegate_auth_client::{ActingClient, axum::ApiError};

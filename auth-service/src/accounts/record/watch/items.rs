@@ -52,10 +52,7 @@ impl Stream for WatchItems {
     ///
     /// An error of the stream's task overtakes the waiting items, because a caller who may not
     /// watch any more must get none of them.
-    fn poll_next(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Self::Item>> {
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         if let Some(error) = &mut self.error
             && let Poll::Ready(error) = Pin::new(error).poll(context)
         {
