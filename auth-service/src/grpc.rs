@@ -2,13 +2,12 @@
 //! `accounts`.
 //!
 //! [`AuthGrpc::methods`] lists the methods of the contract. Each is a method of [`AuthGrpc`] in the file of its
-//! topic: `logins`, `authorize`, `users`, `passwords`, `second_factor`, `api_keys`, `sessions` and `audit` (the record,
-//! and the changes of users). It gets the [`rolegate_grpc_server::Call`], which has the credential of the actor, the
-//! client address and the deadline, and the message. It calls a use case and returns the response. `message`
-//! converts values of the use cases into messages, and their errors into gRPC statuses.
+//! topic: `logins`, `authorize`, `users`, `passwords`, `second_factor`, `api_keys`, `sessions`, `audit` (the record) and
+//! `user_changes` (the stream of changes). It gets the [`rolegate_grpc_server::Call`], which has the credential of the
+//! actor, the client address and the deadline, and the message. It calls a use case and returns the response.
+//! `message` converts values of the use cases into messages, and their errors into gRPC statuses.
 //!
-//! `user_changes` is the stream of `WatchUsers`. `ext_authz` is the method by which Envoy asks whether a request
-//! may pass.
+//! `ext_authz` is the method by which Envoy asks whether a request may pass.
 //!
 //! Nothing is decided here: the rules are in `accounts`. Connections, TLS, the request context and the metrics
 //! of calls are in `rolegate_grpc_server`.

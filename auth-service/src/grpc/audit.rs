@@ -1,15 +1,10 @@
-//! The calls that read the record, and the call that follows the changes of users.
+//! The call that reads the record.
 
 use super::{AuthGrpc, RpcResult, message::timestamp};
-use crate::{
-    accounts::{AccountError, AuditRequest, WatchStart, Watcher},
-    audit::AuditRow,
-};
-use futures_util::{Stream, StreamExt as _, stream};
+use crate::{accounts::AuditRequest, audit::AuditRow};
 use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1 as wire;
-use std::{future::ready, sync::Arc};
-use tonic::Status;
+use std::sync::Arc;
 
 impl From<AuditRow> for wire::AuditEntry {
     fn from(row: AuditRow) -> Self {
@@ -32,20 +27,6 @@ impl From<AuditRow> for wire::AuditEntry {
 }
 
 impl AuthGrpc {
-    /// Returns the caller who wants to follow the changes of users: the bearer of the token in the call or,
-    /// without a token, the service that the client certificate names. The token counts first, so that a
-    /// service can use fewer permissions than its certificate gives it. A caller with neither has an empty
-    /// token, which `accounts` refuses.
-    fn watcher(&self, call: &Call) -> Watcher {
-        let token = call.optional_credential();
-        if token.is_none()
-            && let Some(service) = call.caller_name(&self.watchers)
-        {
-            return Watcher::Service(service);
-        }
-        Watcher::Bearer(token.unwrap_or_default().to_owned().into())
-    }
-
     pub(super) async fn list_audit(
         self: Arc<Self>,
         call: Call,
@@ -69,27 +50,5 @@ impl AuthGrpc {
             next_after: page.next_after,
             incomplete: !page.is_complete,
         })
-    }
-
-    /// The stream ends only with an error.
-    pub(super) async fn watch_users(
-        self: Arc<Self>,
-        call: Call,
-        message: wire::WatchUsersRequest,
-    ) -> RpcResult<impl Stream<Item = Result<wire::WatchUsersResponse, Status>>> {
-        let watcher = self.watcher(&call);
-        let seal = message
-            .seal
-            .map(|seal| seal.parse())
-            .transpose()
-            .map_err(|_| AccountError::invalid_request("seal must come from this service"))?;
-        let start = WatchStart {
-            revision: message.from_revision,
-            seal,
-        };
-        let items = self.services.record.watch_users(watcher, start).await?;
-        let messages = items.map(|item| Ok(item?.into()));
-        let stopping = Status::unavailable("this replica is stopping; continue at another one");
-        Ok(messages.chain(stream::once(ready(Err(stopping)))))
     }
 }

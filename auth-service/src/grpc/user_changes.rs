@@ -1,8 +1,12 @@
-//! Converts the items of a stream of the changes of users into the messages of `WatchUsers`.
+//! The call that follows the changes of users, and the messages of its stream.
 
-use super::message::seconds;
-use crate::accounts::WatchItem;
+use super::{AuthGrpc, RpcResult, message::seconds};
+use crate::accounts::{AccountError, WatchItem, WatchStart, Watcher};
+use futures_util::{Stream, StreamExt as _, stream};
+use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1::{self as wire, watch_users_response::Item};
+use std::{future::ready, sync::Arc};
+use tonic::Status;
 
 impl From<WatchItem> for wire::WatchUsersResponse {
     fn from(item: WatchItem) -> Self {
@@ -23,5 +27,43 @@ impl From<WatchItem> for wire::WatchUsersResponse {
             }),
         };
         Self { item: Some(item) }
+    }
+}
+
+impl AuthGrpc {
+    /// Returns the caller who wants to follow the changes of users: the bearer of the token in the call or,
+    /// without a token, the service that the client certificate names. The token counts first, so that a
+    /// service can use fewer permissions than its certificate gives it. A caller with neither has an empty
+    /// token, which `accounts` refuses.
+    fn watcher(&self, call: &Call) -> Watcher {
+        let token = call.optional_credential();
+        if token.is_none()
+            && let Some(service) = call.caller_name(&self.watchers)
+        {
+            return Watcher::Service(service);
+        }
+        Watcher::Bearer(token.unwrap_or_default().to_owned().into())
+    }
+
+    /// The stream ends only with an error.
+    pub(super) async fn watch_users(
+        self: Arc<Self>,
+        call: Call,
+        message: wire::WatchUsersRequest,
+    ) -> RpcResult<impl Stream<Item = Result<wire::WatchUsersResponse, Status>>> {
+        let watcher = self.watcher(&call);
+        let seal = message
+            .seal
+            .map(|seal| seal.parse())
+            .transpose()
+            .map_err(|_| AccountError::invalid_request("seal must come from this service"))?;
+        let start = WatchStart {
+            revision: message.from_revision,
+            seal,
+        };
+        let items = self.services.record.watch_users(watcher, start).await?;
+        let messages = items.map(|item| Ok(item?.into()));
+        let stopping = Status::unavailable("this replica is stopping; continue at another one");
+        Ok(messages.chain(stream::once(ready(Err(stopping)))))
     }
 }
