@@ -33,14 +33,22 @@ type RpcResult<T> = Result<T, AccountError>;
 
 /// Implements `rolegate.auth.v1.AuthService`, and the authorization service of Envoy.
 pub(crate) struct AuthGrpc {
-    pub(crate) services: Services,
+    services: Services,
     /// The settings of the sign-in page, for requests that Envoy asks about; `None` if there is no such page.
-    pub(crate) sign_in: Option<SignIn>,
+    sign_in: Option<SignIn>,
     /// The DNS names in certificates of services that may follow the changes of users.
-    pub(crate) watchers: Vec<String>,
+    watchers: Vec<String>,
 }
 
 impl AuthGrpc {
+    pub(crate) fn new(services: Services, sign_in: Option<SignIn>, watchers: Vec<String>) -> Self {
+        Self {
+            services,
+            sign_in,
+            watchers,
+        }
+    }
+
     /// Returns the methods of all topics. The requests that contain a batch, or all headers of a request, may be
     /// longer than others.
     pub(crate) fn methods() -> Methods<Self> {

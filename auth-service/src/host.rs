@@ -111,11 +111,7 @@ impl AuthService {
             .start_maintenance(config.audit_retention_days);
         let end_of_watches = services.record.end_of_watches();
         let recorder = services.recorder.clone();
-        let calls = AuthGrpc {
-            services,
-            sign_in: config.sign_in,
-            watchers: config.watchers,
-        };
+        let calls = AuthGrpc::new(services, config.sign_in, config.watchers);
         let methods = AuthGrpc::methods().bind(calls);
         let mut server = GrpcServer::new(
             methods,

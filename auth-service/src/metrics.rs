@@ -11,7 +11,71 @@ use rolegate_proto::Reason;
 use std::{sync::LazyLock, time::Duration};
 use tokio::time::Instant;
 
-pub(crate) static METRICS: LazyLock<Metrics> = LazyLock::new(Metrics::new);
+pub(crate) static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
+    let authorizations = counter_vec(
+        "rolegate_authorizations_total",
+        "Authorizations by outcome: OK or an error reason.",
+        &["outcome"],
+    );
+    let api_keys_presented = counter_vec(
+        "rolegate_api_keys_presented_total",
+        "API keys presented, by outcome: accepted (even if the role was insufficient) or refused.",
+        &["outcome"],
+    );
+    Metrics {
+        logins: counter_vec(
+            "rolegate_logins_total",
+            "Password checks by method (login, session, basic) and outcome: OK or an error reason.",
+            &["method", "outcome"],
+        ),
+        authorizations_allowed: authorizations.with_label_values(&[OK]),
+        authorizations,
+        tokens_issued: counter("rolegate_tokens_issued_total", "Access tokens issued."),
+        api_keys_accepted: api_keys_presented.with_label_values(&["accepted"]),
+        api_keys_refused: api_keys_presented.with_label_values(&["refused"]),
+        api_keys_created: counter("rolegate_api_keys_created_total", "API keys created."),
+        basic_cache_hits: counter(
+            "rolegate_basic_cache_hits_total",
+            "Basic checks answered from the credential cache.",
+        ),
+        limit_refusals: counter_vec(
+            "rolegate_limit_refusals_total",
+            "Attempts refused by a rate limit. The limit basic refuses no client: it counts wrong \
+                 passwords in batches.",
+            &["limit"],
+        ),
+        hashing_wait: histogram(
+            "rolegate_hashing_wait_seconds",
+            "How long a password waited for a lane.",
+            LATENCY_BUCKETS,
+        ),
+        hashing_run: histogram(
+            "rolegate_hashing_run_seconds",
+            "How long it took to hash a password.",
+            LATENCY_BUCKETS,
+        ),
+        queued: gauge(
+            "rolegate_hashing_queued_jobs",
+            "Passwords waiting for a lane.",
+        ),
+        busy_lanes: gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."),
+        lanes: gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."),
+        jobs: counter_vec(
+            "rolegate_hashing_jobs_total",
+            "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
+                 (cancelled).",
+            &["outcome"],
+        ),
+        panics: counter(
+            "rolegate_hashing_panics_total",
+            "Hashing threads restarted after a panic.",
+        ),
+        oldest_unsealed: gauge(
+            "rolegate_audit_oldest_unsealed_seconds",
+            "How long the oldest row of the record has waited to be sealed.",
+        ),
+    }
+});
 
 pub(crate) struct Metrics {
     logins: IntCounterVec,
@@ -32,74 +96,6 @@ pub(crate) struct Metrics {
     jobs: IntCounterVec,
     panics: IntCounter,
     oldest_unsealed: IntGauge,
-}
-
-impl Metrics {
-    fn new() -> Self {
-        let authorizations = counter_vec(
-            "rolegate_authorizations_total",
-            "Authorizations by outcome: OK or an error reason.",
-            &["outcome"],
-        );
-        let api_keys_presented = counter_vec(
-            "rolegate_api_keys_presented_total",
-            "API keys presented, by outcome: accepted (even if the role was insufficient) or refused.",
-            &["outcome"],
-        );
-        Self {
-            logins: counter_vec(
-                "rolegate_logins_total",
-                "Password checks by method (login, session, basic) and outcome: OK or an error reason.",
-                &["method", "outcome"],
-            ),
-            authorizations_allowed: authorizations.with_label_values(&[OK]),
-            authorizations,
-            tokens_issued: counter("rolegate_tokens_issued_total", "Access tokens issued."),
-            api_keys_accepted: api_keys_presented.with_label_values(&["accepted"]),
-            api_keys_refused: api_keys_presented.with_label_values(&["refused"]),
-            api_keys_created: counter("rolegate_api_keys_created_total", "API keys created."),
-            basic_cache_hits: counter(
-                "rolegate_basic_cache_hits_total",
-                "Basic checks answered from the credential cache.",
-            ),
-            limit_refusals: counter_vec(
-                "rolegate_limit_refusals_total",
-                "Attempts refused by a rate limit. The limit basic refuses no client: it counts wrong \
-                 passwords in batches.",
-                &["limit"],
-            ),
-            hashing_wait: histogram(
-                "rolegate_hashing_wait_seconds",
-                "How long a password waited for a lane.",
-                LATENCY_BUCKETS,
-            ),
-            hashing_run: histogram(
-                "rolegate_hashing_run_seconds",
-                "How long it took to hash a password.",
-                LATENCY_BUCKETS,
-            ),
-            queued: gauge(
-                "rolegate_hashing_queued_jobs",
-                "Passwords waiting for a lane.",
-            ),
-            busy_lanes: gauge("rolegate_hashing_busy_lanes", "Lanes hashing a password."),
-            lanes: gauge("rolegate_hashing_lanes", "Lanes of all hashing threads."),
-            jobs: counter_vec(
-                "rolegate_hashing_jobs_total",
-                "Password hashes by outcome: completed, refused (no capacity in time), expired, dropped \
-                 (cancelled).",
-                &["outcome"],
-            ),
-            panics: counter(
-                "rolegate_hashing_panics_total",
-                "Hashing threads restarted after a panic.",
-            ),
-            oldest_unsealed: gauge(
-                "rolegate_audit_oldest_unsealed_seconds",
-                "How long the oldest row of the record has waited to be sealed.",
-            ),
-        }
-    }
 }
 
 /// The time at which the oldest unsealed row of the record was written; `None` if all rows are sealed.

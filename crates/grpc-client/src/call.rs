@@ -11,7 +11,7 @@ use rolegate_proto::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::{net::IpAddr, time::Duration};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, error::Elapsed, sleep, timeout_at};
 use tonic::{Request, Status, Streaming, client::Grpc};
 
 /// Sends requests through a channel, which is always ready. The request message names the method.
@@ -166,14 +166,13 @@ impl Call {
         }
         let mut client = client.clone();
         let path = PathAndQuery::from_static(R::PATH);
-        let response = client.unary(request, path, ProstCodec::default());
-        self.wait(async {
-            match response.await {
+        let response = async {
+            match client.unary(request, path, ProstCodec::default()).await {
                 Ok(response) => Ok(response.into_inner()),
                 Err(status) => answer_refusal(status),
             }
-        })
-        .await
+        };
+        self.outcome(timeout_at(self.deadline, response).await)
     }
 
     /// Sends a request whose response is a stream of messages. The stream must begin before the deadline of the call,
@@ -183,18 +182,21 @@ impl Call {
         client: &Client,
         message: R,
     ) -> Result<Streaming<R::Response>, CallError> {
+        let request = self.request(message);
         let mut client = client.clone();
         let path = PathAndQuery::from_static(R::PATH);
-        let response = client.server_streaming(self.request(message), path, ProstCodec::default());
-        self.wait(async { Ok(response.await?.into_inner()) }).await
+        let response = async {
+            client
+                .server_streaming(request, path, ProstCodec::default())
+                .await
+        };
+        let response = self.outcome(timeout_at(self.deadline, response).await)?;
+        Ok(response.into_inner())
     }
 
-    /// Waits for a response until the deadline.
-    async fn wait<A>(
-        &self,
-        response: impl Future<Output = Result<A, Status>>,
-    ) -> Result<A, CallError> {
-        match timeout_at(self.deadline, response).await {
+    /// Converts the error of a call, or of one without a response before the deadline.
+    fn outcome<A>(&self, response: Result<Result<A, Status>, Elapsed>) -> Result<A, CallError> {
+        match response {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(status)) => {
                 let is_overdue = Instant::now() + CLOCK_TOLERANCE >= self.deadline;
