@@ -2,9 +2,9 @@
 //! `accounts`.
 //!
 //! [`AuthGrpc::methods`] lists the methods of the contract. Each is a method of [`AuthGrpc`] in the file of its
-//! topic: `logins`, `authorize`, `users`, `passwords`, `second_factor`, `api_keys`, `sessions`, `audit` (the record) and
-//! `user_changes` (the stream of changes). It gets the [`rolegate_grpc_server::Call`], which has the credential of the
-//! actor, the client address and the deadline, and the message. It calls a use case and returns the response.
+//! topic: `logins`, `authorize`, `users`, `passwords`, `second_factor`, `api_keys`, `sessions`, `audit` (the record),
+//! and `user_changes` (the stream of changes). It gets the message and the [`rolegate_grpc_server::Call`], which has
+//! the credential of the actor, the client address and the deadline. It calls a use case and returns the response.
 //! `message` converts values of the use cases into messages, and their errors into gRPC statuses.
 //!
 //! `ext_authz` is the method by which Envoy asks whether a request may pass.
@@ -49,8 +49,8 @@ impl AuthGrpc {
         }
     }
 
-    /// Returns the methods of all topics. The requests that contain a batch, or all headers of a request, may be
-    /// longer than others.
+    /// Returns the methods of all topics. Batches with credentials may be longer than other messages, and so may the
+    /// checks of Envoy, which contain all headers of a request and some of them several times.
     pub(crate) fn methods() -> Methods<Self> {
         Methods::default()
             .unary(Self::register)

@@ -11,6 +11,7 @@ use rolegate_proto::Reason;
 use std::{sync::LazyLock, time::Duration};
 use tokio::time::Instant;
 
+/// All of these metrics, which are registered together when one of them is first used.
 pub(crate) static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
     let authorizations = counter_vec(
         "rolegate_authorizations_total",
@@ -89,7 +90,7 @@ pub(crate) struct Metrics {
     limit_refusals: IntCounterVec,
     pub(crate) hashing_wait: Histogram,
     pub(crate) hashing_run: Histogram,
-    /// The statistics of the password engine, which are read at each scrape.
+    // The statistics of the password engine are read at each scrape.
     queued: IntGauge,
     busy_lanes: IntGauge,
     lanes: IntGauge,

@@ -3,7 +3,7 @@
 use crate::{
     basic, bearer, forward_auth, logo,
     memory::MemoryBudgets,
-    middleware::{failure_log, metrics},
+    middleware::{metrics, refusal_log},
     settings::PublicSettings,
     state::GatewayState,
     static_file::StaticFile,
@@ -129,7 +129,7 @@ impl Gateway {
     /// `posts`, there are no routes of posts.
     pub async fn serve(self, auth: AuthClient, posts: Option<PostsClient>, shutdown: Shutdown) {
         metrics::register(posts.is_some());
-        failure_log::register();
+        refusal_log::register();
         let memory = MemoryBudgets::new(&self.settings);
         let state = GatewayState::new(auth, self.sign_in, self.sign_in_settings, self.logo);
         let bearer = bearer::router(state.clone(), posts, &self.settings, &memory);

@@ -4,11 +4,11 @@
 //!
 //! 1. `request_source` finds out which client and which request id the request has, and `metrics` starts its span and
 //!    its measurement.
-//! 2. If the request has cookies but no `Authorization`, `console_cookie` turns the session in the console's cookie into
-//!    a token.
+//! 2. If the request has cookies but no `Authorization`, `console_cookie` turns the session in the console's cookie
+//!    into a token.
 //! 3. `host_header` refuses a request without a valid `Host`. Any other request goes to the handler. If it has a body,
 //!    `drain_body` afterwards reads the part that the handler did not read. A panic of the handler becomes a 500.
-//! 4. `denial_audit` records a 403 in the audit log, and `failure_log` counts and logs a 429 or a server error.
+//! 4. `denial_audit` records a 403 in the audit log, and `refusal_log` counts and logs a 429 or a server error.
 //! 5. `insert_common_headers` adds the headers that every response has.
 //!
 //! `cors` is inside of this layer, so preflight requests are logged and counted like all others.
@@ -17,8 +17,8 @@ pub(crate) mod console_cookie;
 mod cors;
 mod denial_audit;
 pub(crate) mod drain_body;
-pub(crate) mod failure_log;
 pub(crate) mod metrics;
+pub(crate) mod refusal_log;
 pub(crate) mod request_source;
 
 use crate::{embedded_pages::not_found, memory::MemoryBudgets, settings::PublicSettings};
@@ -140,7 +140,7 @@ async fn handle(
             denial_audit::record(method_name, route.as_ref(), authorization, &response);
         }
         if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() {
-            failure_log::record(&method, route.as_ref(), &response);
+            refusal_log::record(&method, route.as_ref(), &response);
         }
         response
     };

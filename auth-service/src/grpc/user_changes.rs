@@ -45,7 +45,8 @@ impl AuthGrpc {
         Watcher::Bearer(token.unwrap_or_default().to_owned().into())
     }
 
-    /// The stream ends only with an error.
+    /// Opens the stream of the changes of users, which ends only with an error. tonic reads nothing after an error, so
+    /// one of the stream's task is the last item.
     pub(super) async fn watch_users(
         self: Arc<Self>,
         call: Call,

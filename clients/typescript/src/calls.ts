@@ -7,7 +7,7 @@ import { Refused, RolegateError, Unavailable } from "./errors.js";
 import { errorOf } from "./status.js";
 
 /** The deadline in milliseconds of decisions and reads, which take only a few milliseconds. */
-export const READ_TIMEOUT = 5_000;
+export const CALL_TIMEOUT = 5_000;
 /**
  * The deadline in milliseconds of calls that hash a password. Hashing takes a third of a second, after a wait
  * in a queue.

@@ -4,7 +4,7 @@ import { Client } from "@grpc/grpc-js";
 import { type ApiKey, apiKeyFrom, type NewApiKey, newApiKeyFrom } from "./api-key.js";
 import { type AuditPage, auditPageFrom, type AuditQuery, auditRequest } from "./audit.js";
 import { Batcher } from "./batcher.js";
-import { call, type Context, metadataOf, type Method, PASSWORD_TIMEOUT, READ_TIMEOUT } from "./calls.js";
+import { call, type Context, metadataOf, type Method, PASSWORD_TIMEOUT, CALL_TIMEOUT } from "./calls.js";
 import { OPTIONS, parseAddress, settingsFromEnv, type Tls } from "./channel.js";
 import { authorizeRequest, decide, type Decision, outcomesOf, refusedOr } from "./decisions.js";
 import { Malformed, RolegateError } from "./errors.js";
@@ -42,7 +42,7 @@ export class AuthClient extends SignIn {
     const connect = () => new Client(address.target, address.credentials, OPTIONS);
     [this.#client, this.#passwords] = [connect(), connect()];
     const decideAll = (members: Decision[], end: number) => decide(this.#client, SERVICE, members, end);
-    this.#decisions = new Batcher(decideAll, MAX_BATCH, READ_TIMEOUT);
+    this.#decisions = new Batcher(decideAll, MAX_BATCH, CALL_TIMEOUT);
   }
 
   /** Creates a client from `AUTH_SERVICE_URL` and `AUTH_CLIENT_TLS_{CA,CERT,KEY}_FILE`. */
@@ -316,7 +316,7 @@ export class AuthClient extends SignIn {
     actor?: string,
   ): Promise<Response> {
     const client = method.hashes ? this.#passwords : this.#client;
-    const deadline = performance.now() + (method.hashes ? PASSWORD_TIMEOUT : READ_TIMEOUT);
+    const deadline = performance.now() + (method.hashes ? PASSWORD_TIMEOUT : CALL_TIMEOUT);
     return call(client, SERVICE, method, message, metadataOf(context, actor), deadline);
   }
 }

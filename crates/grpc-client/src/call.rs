@@ -57,8 +57,8 @@ pub struct CallContext {
 /// A call of a method, without its message.
 #[derive(Debug)]
 pub struct Call {
-    /// True if the call changes nothing and costs little. If the response is late, such a call may be sent once more,
-    /// to another replica. If the service is unavailable, it is repeated a few times after short delays.
+    /// True if the call may be sent more than once: to another replica if the response is late, and a few times after
+    /// short delays if the service is unavailable.
     is_repeatable: bool,
     deadline: Instant,
     client_address: Option<HeaderValue>,
@@ -151,12 +151,13 @@ impl Call {
         self.send_or(client, message, Err).await
     }
 
-    /// Sends a request once. If the service refuses it, returns what `answer_refusal` makes of the status.
+    /// Sends a request without repeating it. If it fails with a status, of the service or of the connection to it,
+    /// returns what `map_status` makes of this status.
     pub async fn send_or<R: UnaryRequest>(
         &self,
         client: &Client,
         message: R,
-        answer_refusal: impl FnOnce(Status) -> Result<R::Response, Status>,
+        map_status: impl FnOnce(Status) -> Result<R::Response, Status>,
     ) -> Result<R::Response, CallError> {
         let mut request = self.request(message);
         let remaining = self.deadline.saturating_duration_since(Instant::now());
@@ -169,14 +170,15 @@ impl Call {
         let response = async {
             match client.unary(request, path, ProstCodec::default()).await {
                 Ok(response) => Ok(response.into_inner()),
-                Err(status) => answer_refusal(status),
+                Err(status) => map_status(status),
             }
         };
         self.outcome(timeout_at(self.deadline, response).await)
     }
 
-    /// Sends a request whose response is a stream of messages. The stream must begin before the deadline of the call,
-    /// and has none itself. The service does not receive the deadline, because a proxy would end the stream then.
+    /// Sends a request whose response is a stream of messages. It is sent once, even if the call is repeatable. The
+    /// stream must begin before the deadline of the call, and has none itself. The service does not receive the
+    /// deadline, because a proxy would end the stream then.
     pub async fn open_stream<R: StreamRequest>(
         &self,
         client: &Client,

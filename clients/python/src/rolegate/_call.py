@@ -14,7 +14,7 @@ from ._channel import SERVICE
 from .errors import TokenInvalid
 
 #: The deadline in seconds of decisions and reads, which take milliseconds.
-READ_TIMEOUT = 5.0
+CALL_TIMEOUT = 5.0
 #: The deadline in seconds of calls that hash a password. Hashing takes a third of a second, after a wait in a queue.
 PASSWORD_TIMEOUT = 10.0
 #: The delays in seconds before the second and the third attempt of a read that reached no replica.
@@ -84,7 +84,7 @@ class Call(Generic[Answer]):
 
     @property
     def timeout(self) -> float:
-        return PASSWORD_TIMEOUT if self.hashes else READ_TIMEOUT
+        return PASSWORD_TIMEOUT if self.hashes else CALL_TIMEOUT
 
     @property
     def retry_delays(self) -> Tuple[Optional[float], ...]:

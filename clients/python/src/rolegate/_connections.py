@@ -10,7 +10,7 @@ import grpc.aio
 
 from . import _calls as calls
 from ._batcher import Batcher
-from ._call import CLOCK_TOLERANCE, READ_TIMEOUT, Answer, Call, Context, Metadata
+from ._call import CLOCK_TOLERANCE, CALL_TIMEOUT, Answer, Call, Context, Metadata
 from ._calls import Outcome
 from ._channel import Address
 from ._record import Watch, follow_async
@@ -36,7 +36,7 @@ class Connections:
         self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._methods: Dict[str, grpc.aio.UnaryUnaryMultiCallable[Any, Any]] = {}
         self.decisions: Batcher[_Decision, User] = Batcher(
-            self._decide, calls.MAX_BATCH, timeout or READ_TIMEOUT
+            self._decide, calls.MAX_BATCH, timeout or CALL_TIMEOUT
         )
 
     async def close(self) -> None:

@@ -1,5 +1,5 @@
-//! Counts and logs refusals and server errors, each in one line a second. The first server error of a kind also has a line
-//! of its own.
+//! Counts refusals, and logs them once a second. The first server error of a kind is logged on a line of its own, and
+//! further ones once a second.
 
 use crate::refusals::{REFUSALS, is_refusal};
 use axum::{extract::MatchedPath, response::Response};
