@@ -283,7 +283,7 @@ fn parse_foreign(stored: &str) -> Option<ForeignHash> {
 /// Reports in traces and metrics how long a job waited and ran, and returns its value.
 fn observe<T>(done: Timed<T>) -> T {
     let span = Span::current();
-    // Without a collector of traces, there is no span.
+    // A request that is not traced has no span to which the phases could belong.
     if !span.is_none() {
         let phases = [("password wait", done.waited), ("password hash", done.ran)];
         traces::record_phases(&span, phases);
