@@ -137,7 +137,7 @@ where
     async fn answer(&self, keys: Vec<K>) -> Vec<Result<Timed<Option<R>>, StoreError>> {
         // The row of a lone read needs no map.
         if keys.len() == 1 {
-            self.batch_sizes.observe(1.0);
+            observe_size(&self.batch_sizes, 1);
             let read = (self.read)(&self.store, &keys).await;
             return vec![read.map(|rows| rows.map(|mut rows| rows.pop()))];
         }

@@ -141,17 +141,15 @@ async fn request_decisions(
     call: Call,
 ) -> Vec<Result<User, CallError>> {
     let size = requests.len();
+    #[cfg(feature = "program")]
+    observe_size(&DECISIONS, size);
     let items = match <[_; 1]>::try_from(requests) {
         Ok([request]) => {
-            #[cfg(feature = "program")]
-            DECISIONS.observe(1.0);
             let response = call.send(&client, request).await;
             return vec![response.and_then(|response| User::try_from_response(response.user))];
         }
         Err(several) => several,
     };
-    #[cfg(feature = "program")]
-    observe_size(&DECISIONS, size);
     let batch = BatchAuthorizeRequest { items };
     match call.send(&client, batch).await {
         // Outcomes belong to items by their order. If one were missing, users would get the outcomes of
