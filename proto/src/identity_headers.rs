@@ -14,6 +14,11 @@ pub const REMOTE_USER: &str = "remote-user";
 /// The username if it is an email address, under a name that many applications read.
 pub const REMOTE_EMAIL: &str = "remote-email";
 
+/// The names of the user's groups in ascending order, separated by commas; empty if there are none.
+pub const GROUPS: &str = "rolegate-groups";
+/// The names of the groups again, under a name that many applications read.
+pub const REMOTE_GROUPS: &str = "remote-groups";
+
 /// The ASCII characters that are percent-encoded: those that a header cannot carry, and those that decoders
 /// misread. Some read `+` as a space, and `,` as the end of a value. Characters beyond ASCII are always
 /// encoded.
@@ -22,13 +27,21 @@ const ENCODED: &AsciiSet = &CONTROLS.add(b'%').add(b'+').add(b',');
 /// Returns all headers, with values in printable ASCII. [`REMOTE_EMAIL`] is included only if the username has
 /// exactly one `@`, with text on both sides.
 #[must_use]
-pub fn identity_headers(id: i64, username: &str, role: Role) -> Vec<(&'static str, String)> {
+pub fn identity_headers(
+    id: i64,
+    username: &str,
+    role: Role,
+    groups: &[String],
+) -> Vec<(&'static str, String)> {
     let name = encode(username);
+    let groups = groups.join(",");
     let mut headers = vec![
         (USER_ID, id.to_string()),
         (USERNAME, name.clone()),
         (ROLE, role.as_str().to_owned()),
         (REMOTE_USER, name.clone()),
+        (GROUPS, groups.clone()),
+        (REMOTE_GROUPS, groups),
     ];
     if is_address(username) {
         headers.push((REMOTE_EMAIL, name));
@@ -71,20 +84,26 @@ pub fn decode(value: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{REMOTE_EMAIL, REMOTE_USER, ROLE, USER_ID, USERNAME, decode, identity_headers};
+    use super::{
+        GROUPS, REMOTE_EMAIL, REMOTE_GROUPS, REMOTE_USER, ROLE, USER_ID, USERNAME, decode,
+        identity_headers,
+    };
     use crate::role::Role;
 
     fn encoded(username: &str) -> String {
-        let headers = identity_headers(7, username, Role::AUTHOR);
+        let groups = ["crew".to_owned(), "staff".to_owned()];
+        let headers = identity_headers(7, username, Role::AUTHOR, &groups);
         let name = headers[1].1.clone();
         let expected = [
             (USER_ID, "7"),
             (USERNAME, &name),
             (ROLE, "author"),
             (REMOTE_USER, &name),
+            (GROUPS, "crew,staff"),
+            (REMOTE_GROUPS, "crew,staff"),
         ];
         assert_eq!(
-            headers[..4],
+            headers[..6],
             expected.map(|(key, value)| (key, value.to_owned()))
         );
         name
@@ -102,7 +121,7 @@ mod tests {
             ("a@b@c", None),
             ("a@@c", None),
         ] {
-            let headers = identity_headers(7, username, Role::USER);
+            let headers = identity_headers(7, username, Role::USER, &[]);
             let found = headers.iter().find(|(name, _)| *name == REMOTE_EMAIL);
             assert_eq!(found.map(|(_, value)| &**value), email, "{username}");
         }

@@ -7,7 +7,7 @@
 //!
 //! - `reason` has [`Reason`]: the stable reason of each gRPC error, with its status codes. [`http`] turns
 //!   errors into HTTP responses.
-//! - `role` has [`Role`], the name of a role.
+//! - `role` has [`Role`] and [`GroupName`], the names of roles and groups.
 //! - [`authorization`] parses the header `Authorization`, and [`identity_headers`] writes and reads the
 //!   headers by which a proxy tells an application who the user is.
 //! - [`metadata`] names the entries of request metadata and has [`RequestId`], the value of one of them.
@@ -33,7 +33,7 @@ pub use authorization::Authorization;
 pub use generated::{AUTH_DESCRIPTORS, POSTS_DESCRIPTORS, auth_v1, envoy_auth_v3, posts_v1};
 pub use metadata::{InvalidRequestId, RequestId};
 pub use reason::{ERROR_DOMAIN, Reason};
-pub use role::{Role, UnknownRole};
+pub use role::{GroupName, Role, UnknownRole};
 pub use text::{decimal_digit, has_blank, has_invisible, is_emoji, is_invisible, shows_nothing};
 
 pub use auth_v1::SERVICE_NAME;

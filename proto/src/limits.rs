@@ -1,7 +1,7 @@
 //! Limits of the contracts, which services enforce and clients keep.
 
 /// The maximum number of items of a `BatchAuthorize`. A message with the longest tokens has 1 MiB. If it also
-/// has the longest lists of roles, it has 1.3 MiB.
+/// has the longest lists of roles, it has 1.3 MiB, and with the longest lists of groups 2.1 MiB.
 pub const MAX_AUTHORIZE_BATCH: usize = 256;
 
 /// The maximum number of items of a `BatchVerifyCredentials`. A message with the longest credentials that can
@@ -10,6 +10,9 @@ pub const MAX_CREDENTIALS_BATCH: usize = 256;
 
 /// The maximum number of roles in a requirement, which is also the maximum that a service can have.
 pub const MAX_ROLES: usize = 35;
+
+/// The maximum number of groups of a user, of an API key and in a requirement.
+pub const MAX_GROUPS: usize = 100;
 
 /// The maximum number of ids of a `BatchGetUsers`.
 pub const MAX_USERNAME_BATCH: usize = 256;

@@ -83,7 +83,8 @@ reasons! {
     TokenInvalid = "TOKEN_INVALID", Unauthenticated, 401, Some("Invalid or expired token.");
     /// The access token is valid, but its user does not exist.
     TokenUserNotFound = "TOKEN_USER_NOT_FOUND", Unauthenticated, 401, Some("User not found.");
-    /// The user's stored role is not among the allowed ones, or the call does not accept API keys.
+    /// Neither the user's stored role nor a group of the user is among the allowed ones, or the call does not accept
+    /// API keys.
     RoleInsufficient = "ROLE_INSUFFICIENT", PermissionDenied, 403, Some("Insufficient privileges.");
     /// No user has this id.
     UserNotFound = "USER_NOT_FOUND", NotFound, 404, Some("User not found.");
@@ -136,6 +137,21 @@ reasons! {
     SessionInvalid = "SESSION_INVALID", InvalidArgument, 400, None;
     /// The user has no session with this id.
     SessionNotFound = "SESSION_NOT_FOUND", NotFound, 404, Some("Session not found.");
+    /// No group has this id.
+    GroupNotFound = "GROUP_NOT_FOUND", NotFound, 404, Some("Group not found.");
+    /// The user is not in the group.
+    MembershipNotFound = "MEMBERSHIP_NOT_FOUND", NotFound, 404, Some("Membership not found.");
+    /// Another group has the name.
+    GroupTaken = "GROUP_TAKEN", AlreadyExists, 400, Some("Group already exists.");
+    /// The name of a new group breaks a rule; the status message names the rule.
+    GroupInvalid = "GROUP_INVALID", InvalidArgument, 400, None;
+    /// The user is already in the maximum number of groups.
+    GroupLimit = "GROUP_LIMIT", FailedPrecondition, 400,
+        Some("A user can be in at most 100 groups.");
+    /// API keys name the group; the status message says which.
+    GroupInUse = "GROUP_IN_USE", FailedPrecondition, 400, None;
+    /// The end of a membership or of an account breaks a rule; the status message names the rule.
+    EndInvalid = "END_INVALID", InvalidArgument, 400, None;
     /// The request is invalid. This is a bug in the calling program, not an error of that program's client.
     RequestInvalid = "REQUEST_INVALID", InvalidArgument, 500, Some("Internal server error.");
     /// The record of changes lacks the changes after the given revision. Only streams fail for this reason, so it

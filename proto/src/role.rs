@@ -1,6 +1,9 @@
-//! Defines the names of roles, and converts the numbers that the previous release sends instead of names.
+//! Defines the names of roles and groups, and converts the numbers that the previous release sends instead of roles.
 
-use crate::{auth_v1, limits::MAX_ROLES};
+use crate::{
+    auth_v1,
+    limits::{MAX_GROUPS, MAX_ROLES},
+};
 use std::{fmt, str::FromStr};
 
 /// The maximum length of a name, in bytes.
@@ -10,10 +13,14 @@ const MAX_LENGTH: usize = 32;
 /// knows the others.
 ///
 /// No role includes another one, except that `user` is below all roles and `admin` is above all roles.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Role([u8; MAX_LENGTH]);
 
-/// The error for a text or a number that does not identify a role.
+/// The name of a group, which follows the rules of the names of roles. Only auth-service knows which groups exist.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupName(Role);
+
+/// The error for a text that is no name of a role or a group, or for a number that does not identify a role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a role")]
 pub struct UnknownRole;
@@ -50,17 +57,7 @@ impl Role {
     /// Returns an error for an empty list or a malformed name. A list of more roles than a service can have is
     /// also an error, because one of them does not exist.
     pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
-        let mut roles = Vec::new();
-        for name in names.split(',') {
-            let role = name.parse()?;
-            if !roles.contains(&role) {
-                roles.push(role);
-            }
-            if roles.len() > MAX_ROLES {
-                return Err(UnknownRole);
-            }
-        }
-        Ok(roles)
+        parse_list(names, MAX_ROLES)
     }
 
     /// Returns the role that grants what both roles grant: the lower one, or `user` if neither is below the
@@ -109,6 +106,59 @@ impl Role {
             0 => auth_v1::Role::User.into(),
             number => number,
         }
+    }
+}
+
+impl GroupName {
+    /// Returns the name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        let Self(name) = self;
+        name.as_str()
+    }
+
+    /// Parses a list of names that are separated by commas, such as `crew,staff`, and drops repeated names. Returns an
+    /// error for an empty list, a malformed name, or more names than a requirement can have.
+    pub fn parse_list(names: &str) -> Result<Vec<Self>, UnknownRole> {
+        parse_list(names, MAX_GROUPS)
+    }
+}
+
+/// Parses at most `max` different names that are separated by commas.
+fn parse_list<N>(text: &str, max: usize) -> Result<Vec<N>, UnknownRole>
+where
+    N: FromStr<Err = UnknownRole> + PartialEq,
+{
+    let mut names = Vec::new();
+    for name in text.split(',') {
+        let name = name.parse()?;
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        if names.len() > max {
+            return Err(UnknownRole);
+        }
+    }
+    Ok(names)
+}
+
+impl fmt::Display for GroupName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl fmt::Debug for GroupName {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), formatter)
+    }
+}
+
+impl FromStr for GroupName {
+    type Err = UnknownRole;
+
+    fn from_str(name: &str) -> Result<Self, UnknownRole> {
+        Ok(Self(name.parse()?))
     }
 }
 

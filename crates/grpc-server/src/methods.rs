@@ -28,8 +28,8 @@ use tower::{Service, service_fn};
 pub(crate) const MAX_MESSAGE: usize = 66 * 1024;
 
 /// The maximum size of a long message in bytes. It is enough for a batch of the longest tokens with the
-/// longest lists of roles, and for the longest HTTP body with a post.
-pub const MAX_LONG_MESSAGE: usize = 1400 * 1024;
+/// longest lists of roles and groups, and for the longest HTTP body with a post.
+pub const MAX_LONG_MESSAGE: usize = 2200 * 1024;
 
 static CALLS: LazyLock<IntCounterVec> = LazyLock::new(|| {
     let help = "gRPC calls by method and status code; CANCELLED also if the caller left.";

@@ -172,6 +172,9 @@ pub struct HeaderValueOption {
     /// `append_action`, and older versions of Envoy read no other.
     #[prost(message, optional, tag = "2")]
     pub append: ::core::option::Option<bool>,
+    /// True keeps a header whose value is empty. Envoy drops it otherwise.
+    #[prost(bool, tag = "4")]
+    pub keep_empty_value: bool,
 }
 /// Generated client implementations.
 pub mod authorization_client {

@@ -11,7 +11,7 @@ pub struct User {
     /// The role in role_name, for clients of the previous release; ROLE_USER for added roles.
     #[prost(enumeration = "Role", tag = "3")]
     pub role: i32,
-    /// Whether every credential of the user is refused.
+    /// Whether every credential of the user is refused, because the user was disabled or because the account has ended.
     #[prost(bool, tag = "4")]
     pub disabled: bool,
     /// The role that was stored when the request was answered. In decisions about an API key, it is the role of
@@ -26,6 +26,13 @@ pub struct User {
     /// from a deleted one who had the same id.
     #[prost(int64, optional, tag = "7")]
     pub created_at: ::core::option::Option<i64>,
+    /// The names of the groups that the user is in, in ascending order. In decisions about an API key, these are
+    /// the groups of the key that the user is in.
+    #[prost(string, repeated, tag = "8")]
+    pub group_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// When the account ends, in Unix seconds; unset if it has no end.
+    #[prost(int64, optional, tag = "9")]
+    pub until: ::core::option::Option<i64>,
 }
 /// Registers a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -248,6 +255,9 @@ pub struct VerifyCredentialsRequest {
     /// token.
     #[prost(bool, tag = "5")]
     pub accept_api_keys: bool,
+    /// The groups to which the caller will compare the user's groups. A group that does not exist is an error.
+    #[prost(string, repeated, tag = "6")]
+    pub group_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// The credentials are valid; in a batch, only if there is a user.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -300,7 +310,7 @@ pub mod authorize_request {
         /// Any user with a valid token.
         #[prost(message, tag = "2")]
         AnyAuthenticated(super::AnyAuthenticated),
-        /// Only users whose stored role is listed.
+        /// Only users whose stored role is listed, or who are in a listed group.
         #[prost(message, tag = "3")]
         Roles(super::AllowedRoles),
     }
@@ -308,20 +318,24 @@ pub mod authorize_request {
 /// Any user with a valid token.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AnyAuthenticated {}
-/// Only users whose stored role is listed.
+/// Only users whose stored role is listed, or who are in a listed group. There must be at least one name in both lists
+/// together.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AllowedRoles {
-    /// The roles, from clients of the previous release. They are read only if role_names is empty.
+    /// The roles, from clients of the previous release. They are read only if role_names and group_names are empty.
     #[prost(enumeration = "Role", repeated, tag = "1")]
     pub roles: ::prost::alloc::vec::Vec<i32>,
-    /// The roles, at least one.
+    /// The roles.
     #[prost(string, repeated, tag = "2")]
     pub role_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
+    /// The groups. Services of the previous release ignore them, and admit nobody by a group.
+    #[prost(string, repeated, tag = "3")]
+    pub group_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// The bearer meets the requirement.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct AuthorizeResponse {
-    /// The bearer, with the stored role.
+    /// The bearer, with the stored role and groups.
     #[prost(message, optional, tag = "1")]
     pub user: ::core::option::Option<User>,
 }
@@ -359,7 +373,7 @@ pub mod authorize_outcome {
         RefusalReason(::prost::alloc::string::String),
     }
 }
-/// Renames, disables or enables a user.
+/// Renames, disables or enables a user, or sets or removes the end of the account.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateUserRequest {
     /// The id of the user.
@@ -371,7 +385,29 @@ pub struct UpdateUserRequest {
     /// Whether the user is to be disabled; unset to change nothing.
     #[prost(bool, optional, tag = "3")]
     pub disabled: ::core::option::Option<bool>,
+    /// The end of the account; unset to keep it. Services of the previous release ignore it, and return a user without
+    /// `until`.
+    #[prost(oneof = "update_user_request::End", tags = "4, 5")]
+    pub end: ::core::option::Option<update_user_request::End>,
 }
+/// Nested message and enum types in `UpdateUserRequest`.
+pub mod update_user_request {
+    /// The end of the account; unset to keep it. Services of the previous release ignore it, and return a user without
+    /// `until`.
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum End {
+        /// The account ends at this time, which is in the future and before the year 10000. Fractions of a second
+        /// are dropped.
+        #[prost(message, tag = "4")]
+        Until(::prost_types::Timestamp),
+        /// The account has no end.
+        #[prost(message, tag = "5")]
+        NoEnd(super::NoEnd),
+    }
+}
+/// No end.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct NoEnd {}
 /// The user was changed.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct UpdateUserResponse {
@@ -451,6 +487,9 @@ pub struct ListUsersResponse {
     /// One entry for each user, in the same order, if the request has with_times; otherwise empty.
     #[prost(message, repeated, tag = "3")]
     pub times: ::prost::alloc::vec::Vec<UserTimes>,
+    /// Whether the users have `group_names` and `until`. Services of the previous release leave it false.
+    #[prost(bool, tag = "4")]
+    pub has_groups: bool,
 }
 /// Requests a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -695,6 +734,17 @@ pub struct ApiKey {
     /// The username of the admin who created the key for the user; unset if the user or an operator created it.
     #[prost(string, optional, tag = "10")]
     pub created_by: ::core::option::Option<::prost::alloc::string::String>,
+    /// The groups that the key has, as far as its user is in them; unset if the key names no groups. Without groups, a key
+    /// with a role has none, and a key without a role has those of its user.
+    #[prost(message, optional, tag = "11")]
+    pub groups: ::core::option::Option<GroupNames>,
+}
+/// Names of groups.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GroupNames {
+    /// The names, in ascending order in responses.
+    #[prost(string, repeated, tag = "1")]
+    pub names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
 /// Creates an API key.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -717,6 +767,10 @@ pub struct CreateApiKeyRequest {
     /// The id of the user; unset for the actor.
     #[prost(int64, optional, tag = "5")]
     pub user_id: ::core::option::Option<i64>,
+    /// The groups of the key, at most 100; unset to name none. Services of the previous release ignore it, and
+    /// return a key without `groups`.
+    #[prost(message, optional, tag = "6")]
+    pub groups: ::core::option::Option<GroupNames>,
 }
 /// The key was created.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -859,6 +913,174 @@ pub struct ListRolesResponse {
     #[prost(string, repeated, tag = "1")]
     pub role_names: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
 }
+/// A group of users.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Group {
+    /// The id, which the service assigns. It is at least 1 and never reused.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+    /// The name, which is unique and never changes: `[a-z][a-z0-9_-]{0,31}`, and none of the roles.
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// How many users are in the group.
+    #[prost(int64, tag = "3")]
+    pub members: i64,
+}
+/// Creates a group.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateGroupRequest {
+    /// The name, by the rules of Group.name.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+}
+/// The group was created.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct CreateGroupResponse {
+    /// The new group.
+    #[prost(message, optional, tag = "1")]
+    pub group: ::core::option::Option<Group>,
+}
+/// Requests a page of groups.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListGroupsRequest {
+    /// The size of the page, 1 to 200; 0 means 50.
+    #[prost(int32, tag = "1")]
+    pub page_size: i32,
+    /// Returns only groups with a greater id: the `next_after` of the previous page, or 0 for the first page.
+    #[prost(int64, tag = "2")]
+    pub after: i64,
+}
+/// A page of groups.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListGroupsResponse {
+    /// The groups, by ascending id.
+    #[prost(message, repeated, tag = "1")]
+    pub groups: ::prost::alloc::vec::Vec<Group>,
+    /// The `after` of the next page; unset on the last page.
+    #[prost(int64, optional, tag = "2")]
+    pub next_after: ::core::option::Option<i64>,
+}
+/// Requests a group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetGroupRequest {
+    /// The id of the group.
+    #[prost(int64, tag = "1")]
+    pub group_id: i64,
+}
+/// The requested group.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GetGroupResponse {
+    /// The group.
+    #[prost(message, optional, tag = "1")]
+    pub group: ::core::option::Option<Group>,
+}
+/// Deletes a group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteGroupRequest {
+    /// The id of the group.
+    #[prost(int64, tag = "1")]
+    pub group_id: i64,
+}
+/// The group was deleted.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteGroupResponse {
+    /// The deleted group, with the number of members that it had.
+    #[prost(message, optional, tag = "1")]
+    pub group: ::core::option::Option<Group>,
+}
+/// Requests a page of the members of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListMembersRequest {
+    /// The id of the group.
+    #[prost(int64, tag = "1")]
+    pub group_id: i64,
+    /// The size of the page, 1 to 200; 0 means 50.
+    #[prost(int32, tag = "2")]
+    pub page_size: i32,
+    /// Returns only members with a greater user id: the `next_after` of the previous page, or 0 for the first page.
+    #[prost(int64, tag = "3")]
+    pub after: i64,
+}
+/// A user in a group.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Member {
+    /// The id of the user.
+    #[prost(int64, tag = "1")]
+    pub user_id: i64,
+    /// The username.
+    #[prost(string, tag = "2")]
+    pub username: ::prost::alloc::string::String,
+    /// When the membership ends; unset for never.
+    #[prost(message, optional, tag = "3")]
+    pub until: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// A page of the members of a group.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListMembersResponse {
+    /// The members, by ascending user id.
+    #[prost(message, repeated, tag = "1")]
+    pub members: ::prost::alloc::vec::Vec<Member>,
+    /// The `after` of the next page; unset on the last page.
+    #[prost(int64, optional, tag = "2")]
+    pub next_after: ::core::option::Option<i64>,
+}
+/// Adds a user to a group, or replaces the end of the membership.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetMembershipRequest {
+    /// The id of the group.
+    #[prost(int64, tag = "1")]
+    pub group_id: i64,
+    /// The id of the user.
+    #[prost(int64, tag = "2")]
+    pub user_id: i64,
+    /// When the membership ends: a time in the future and before the year 10000, without its fractions of a second; unset
+    /// for never.
+    #[prost(message, optional, tag = "3")]
+    pub until: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// The user is in the group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct SetMembershipResponse {}
+/// Removes a user from a group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteMembershipRequest {
+    /// The id of the group.
+    #[prost(int64, tag = "1")]
+    pub group_id: i64,
+    /// The id of the user.
+    #[prost(int64, tag = "2")]
+    pub user_id: i64,
+}
+/// The user is no longer in the group.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct DeleteMembershipResponse {}
+/// Requests the groups of a user.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ListUserGroupsRequest {
+    /// The id of the user; unset for the actor.
+    #[prost(int64, optional, tag = "1")]
+    pub user_id: ::core::option::Option<i64>,
+}
+/// A group that a user is in.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UserGroup {
+    /// The id of the group; unset in a UserChange.
+    #[prost(int64, tag = "1")]
+    pub id: i64,
+    /// The name of the group.
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// When the membership ends; unset for never.
+    #[prost(message, optional, tag = "3")]
+    pub until: ::core::option::Option<::prost_types::Timestamp>,
+}
+/// The groups of a user.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct ListUserGroupsResponse {
+    /// The groups by ascending id, at most 100.
+    #[prost(message, repeated, tag = "1")]
+    pub groups: ::prost::alloc::vec::Vec<UserGroup>,
+}
 /// Requests the usernames of many users.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct BatchGetUsersRequest {
@@ -977,7 +1199,7 @@ pub struct WatchUsersRequest {
     pub seal: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// One item of the stream.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct WatchUsersResponse {
     /// The item. If it is unset, it comes from a later version, and the caller ignores it.
     #[prost(oneof = "watch_users_response::Item", tags = "1, 2")]
@@ -986,7 +1208,7 @@ pub struct WatchUsersResponse {
 /// Nested message and enum types in `WatchUsersResponse`.
 pub mod watch_users_response {
     /// The item. If it is unset, it comes from a later version, and the caller ignores it.
-    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    #[derive(Clone, PartialEq, ::prost::Oneof)]
     pub enum Item {
         /// The state of a user after a change.
         #[prost(message, tag = "1")]
@@ -997,7 +1219,7 @@ pub mod watch_users_response {
     }
 }
 /// The state of a user after a change.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct UserChange {
     /// The revision of the change, for the caller to store together with what it derives from the change. In a
     /// snapshot it is 0 until the first `progress`; if the stream breaks before that, the caller has to begin
@@ -1028,6 +1250,22 @@ pub struct UserChange {
     /// release answered or made the change.
     #[prost(int64, optional, tag = "8")]
     pub created_at: ::core::option::Option<i64>,
+    /// The groups that the user is in when the service sends this, which may be later than the change. The caller itself
+    /// ends each membership at its `until`: no change is sent then. It is unset if the groups are not known, because a
+    /// service of the previous release answered; the groups are then those of the previous change.
+    #[prost(message, optional, tag = "9")]
+    pub groups: ::core::option::Option<UserGroups>,
+    /// When the account ends, in Unix seconds; unset for never, and if `groups` is unset. The caller itself treats
+    /// the user as disabled from then on: no change is sent then.
+    #[prost(int64, optional, tag = "10")]
+    pub until: ::core::option::Option<i64>,
+}
+/// The groups that a user is in.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct UserGroups {
+    /// The groups, by ascending name.
+    #[prost(message, repeated, tag = "1")]
+    pub groups: ::prost::alloc::vec::Vec<UserGroup>,
 }
 /// Says up to which revision everything has been sent, although no change has this revision. The caller stores
 /// it too. Otherwise retention could remove what follows the last change that the caller has stored, and the
@@ -1138,6 +1376,12 @@ pub mod auth_service_client {
     /// Fields of the type Role are for clients and services of the previous release: the service fills them, and
     /// reads one only if the field with the role's name is empty. They cannot express added roles, and will be
     /// removed.
+    ///
+    /// A user has one role, and is in at most 100 groups. A membership can have an end, which is judged by
+    /// the clock of the database in the statement that decides: the user is in the group while now < until. A membership
+    /// that has ended is in no response. An account can have an end, too; from then on, the user is treated as disabled.
+    /// Services of the previous release know neither groups nor ends. They admit nobody by a group, but they still admit a
+    /// user whose account has ended.
     ///
     /// Callers may also send the address of the end user in "x-client-address" and the id of the request that
     /// they serve in "x-request-id". It has several ids, separated by commas, if several requests share the call.
@@ -1314,7 +1558,7 @@ pub mod auth_service_client {
         /// second factor is required. Any other text is checked as a password.
         ///
         /// Errors: CREDENTIALS_INVALID, TOO_MANY_ATTEMPTS, OVERLOADED, OTP_REQUIRED (HTTP Basic has no second step),
-        /// then REQUEST_INVALID for a role that the service does not have.
+        /// then REQUEST_INVALID for a role or a group that the service does not have.
         pub async fn verify_credentials(
             &mut self,
             request: impl tonic::IntoRequest<super::VerifyCredentialsRequest>,
@@ -1378,11 +1622,11 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Decides whether the bearer of an access token meets a requirement. The decision uses the role that is
-        /// stored for the user when the request arrives, not the role claim of the token.
+        /// Decides whether the bearer of an access token meets a requirement. The decision uses the role and the groups that
+        /// are stored for the user when the request arrives, not the role claim of the token.
         ///
         /// Errors, in the order of the checks: REQUEST_INVALID for a missing, empty or malformed requirement,
-        /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role that the service does not have,
+        /// TOKEN_INVALID, TOKEN_USER_NOT_FOUND, REQUEST_INVALID for a role or a group that the service does not have,
         /// SECOND_FACTOR_REQUIRED or ROLE_INSUFFICIENT. All calls that need an admin can also fail with
         /// SECOND_FACTOR_REQUIRED.
         pub async fn authorize(
@@ -1502,14 +1746,15 @@ pub mod auth_service_client {
                 );
             self.inner.unary(req, path, codec).await
         }
-        /// Renames a user, disables or enables the user as SetUserDisabled does, or does both at once. A new name
-        /// revokes the user's access tokens, because they contain the old name; sessions and API keys stay. The old
-        /// name becomes available. If the user has the given name already, the name and the tokens stay as they are.
-        /// The actor must be an admin. With an API key, admins cannot change their own user.
+        /// Renames a user, disables or enables the user as SetUserDisabled does, sets or removes the end of the account, or
+        /// does several of these at once. A new name revokes the user's access tokens, because they contain the old name;
+        /// sessions and API keys stay. The old name becomes available. If the user has the given name already, the name and
+        /// the tokens stay as they are. If an end that has passed is moved or removed, the tokens and sessions from
+        /// before stay revoked. The actor must be an admin. With an API key, admins cannot change their own user.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
         /// REQUEST_INVALID if the request changes nothing, USER_NOT_FOUND, USERNAME_INVALID, USER_NOT_RENAMABLE,
-        /// LAST_ADMIN, USERNAME_TAKEN.
+        /// END_INVALID, LAST_ADMIN, USERNAME_TAKEN.
         pub async fn update_user(
             &mut self,
             request: impl tonic::IntoRequest<super::UpdateUserRequest>,
@@ -1993,7 +2238,8 @@ pub mod auth_service_client {
         /// the service stores only its SHA-256.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// USER_NOT_FOUND, API_KEY_INVALID, ROLE_INVALID, TOO_MANY_ATTEMPTS (as for CreateSession), API_KEY_LIMIT.
+        /// USER_NOT_FOUND, API_KEY_INVALID (also for a group that does not exist), ROLE_INVALID, TOO_MANY_ATTEMPTS (as for
+        /// CreateSession), API_KEY_LIMIT.
         pub async fn create_api_key(
             &mut self,
             request: impl tonic::IntoRequest<super::CreateApiKeyRequest>,
@@ -2193,6 +2439,237 @@ pub mod auth_service_client {
             let mut req = request.into_request();
             req.extensions_mut()
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListRoles"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Creates a group without members. The actor must be an admin.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, GROUP_INVALID,
+        /// GROUP_TAKEN.
+        pub async fn create_group(
+            &mut self,
+            request: impl tonic::IntoRequest<super::CreateGroupRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::CreateGroupResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/CreateGroup",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "CreateGroup"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists groups by ascending id, in pages. The actor must be an admin.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, REQUEST_INVALID.
+        pub async fn list_groups(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListGroupsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListGroupsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/ListGroups",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListGroups"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Returns a group. The actor must be an admin.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, GROUP_NOT_FOUND.
+        pub async fn get_group(
+            &mut self,
+            request: impl tonic::IntoRequest<super::GetGroupRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::GetGroupResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/GetGroup",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "GetGroup"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Deletes a group with its memberships. The name becomes available. A group that API keys name cannot be deleted,
+        /// because a later group of the same name would give these keys access. The actor must be an admin.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, GROUP_NOT_FOUND,
+        /// GROUP_IN_USE.
+        pub async fn delete_group(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteGroupRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteGroupResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/DeleteGroup",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "DeleteGroup"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists the members of a group by ascending user id, in pages. The actor must be an admin.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, REQUEST_INVALID,
+        /// GROUP_NOT_FOUND.
+        pub async fn list_members(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListMembersRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListMembersResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/ListMembers",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "ListMembers"));
+            self.inner.unary(req, path, codec).await
+        }
+        /// Adds a user to a group, or replaces the end of the membership. The actor must be an admin. With an API key, admins
+        /// cannot change the memberships of their own user.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, GROUP_NOT_FOUND,
+        /// USER_NOT_FOUND, END_INVALID, GROUP_LIMIT.
+        pub async fn set_membership(
+            &mut self,
+            request: impl tonic::IntoRequest<super::SetMembershipRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::SetMembershipResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/SetMembership",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "SetMembership"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Removes a user from a group. The actor must be an admin. With an API key, admins cannot change the memberships of
+        /// their own user.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, GROUP_NOT_FOUND,
+        /// USER_NOT_FOUND, MEMBERSHIP_NOT_FOUND.
+        pub async fn delete_membership(
+            &mut self,
+            request: impl tonic::IntoRequest<super::DeleteMembershipRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::DeleteMembershipResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/DeleteMembership",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "DeleteMembership"),
+                );
+            self.inner.unary(req, path, codec).await
+        }
+        /// Lists the groups of a user by ascending id. Without a user id, these are the actor's own, as far as the credential
+        /// has them; with one, the actor must be an admin.
+        ///
+        /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT, USER_NOT_FOUND.
+        pub async fn list_user_groups(
+            &mut self,
+            request: impl tonic::IntoRequest<super::ListUserGroupsRequest>,
+        ) -> std::result::Result<
+            tonic::Response<super::ListUserGroupsResponse>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static(
+                "/rolegate.auth.v1.AuthService/ListUserGroups",
+            );
+            let mut req = request.into_request();
+            req.extensions_mut()
+                .insert(
+                    GrpcMethod::new("rolegate.auth.v1.AuthService", "ListUserGroups"),
+                );
             self.inner.unary(req, path, codec).await
         }
         /// Returns the usernames of many users, for services that show authors. No actor is needed, because such
@@ -2420,6 +2897,38 @@ impl crate::methods::UnaryRequest for GetCurrentUserRequest {
 impl crate::methods::UnaryRequest for ListRolesRequest {
     const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListRoles";
     type Response = ListRolesResponse;
+}
+impl crate::methods::UnaryRequest for CreateGroupRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/CreateGroup";
+    type Response = CreateGroupResponse;
+}
+impl crate::methods::UnaryRequest for ListGroupsRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListGroups";
+    type Response = ListGroupsResponse;
+}
+impl crate::methods::UnaryRequest for GetGroupRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/GetGroup";
+    type Response = GetGroupResponse;
+}
+impl crate::methods::UnaryRequest for DeleteGroupRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/DeleteGroup";
+    type Response = DeleteGroupResponse;
+}
+impl crate::methods::UnaryRequest for ListMembersRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListMembers";
+    type Response = ListMembersResponse;
+}
+impl crate::methods::UnaryRequest for SetMembershipRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/SetMembership";
+    type Response = SetMembershipResponse;
+}
+impl crate::methods::UnaryRequest for DeleteMembershipRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/DeleteMembership";
+    type Response = DeleteMembershipResponse;
+}
+impl crate::methods::UnaryRequest for ListUserGroupsRequest {
+    const PATH: &'static str = "/rolegate.auth.v1.AuthService/ListUserGroups";
+    type Response = ListUserGroupsResponse;
 }
 impl crate::methods::UnaryRequest for BatchGetUsersRequest {
     const PATH: &'static str = "/rolegate.auth.v1.AuthService/BatchGetUsers";
