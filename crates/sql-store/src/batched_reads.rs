@@ -35,21 +35,38 @@ pub struct BatchLabels {
     pub key: &'static str,
 }
 
+/// The key of a batched read. In ascending order, the keys of one row follow each other.
+pub trait BatchKey: Ord + Clone + Send + Sync + 'static {
+    /// The part of the key that identifies the row. Keys that differ in other parts can be of the same row.
+    type RowKey: Eq + Hash + Clone + Send;
+
+    /// Returns the part that identifies the row.
+    fn row_key(&self) -> Self::RowKey;
+}
+
+impl BatchKey for i64 {
+    type RowKey = Self;
+
+    fn row_key(&self) -> Self {
+        *self
+    }
+}
+
 /// Reads rows `R` of a store `S` by unique keys `K`, so that concurrent reads share one statement.
-pub struct BatchedReads<S: ?Sized, K, R> {
+pub struct BatchedReads<S: ?Sized, K: BatchKey, R> {
     batcher: Batcher<K, Result<Timed<Option<R>>, StoreError>>,
     reader: Arc<Reader<S, K, R>>,
 }
 
 /// A function that reads the rows of the given keys, and returns the rows in any order. Keys without a row are
-/// left out. No key is passed twice.
+/// left out. No key is passed twice, but several keys can be of one row.
 pub type ReadByKeys<S, K, R> =
     for<'a> fn(&'a S, &'a [K]) -> BoxFuture<'a, Result<Timed<Vec<R>>, StoreError>>;
 
-struct Reader<S: ?Sized, K, R> {
+struct Reader<S: ?Sized, K: BatchKey, R> {
     store: Arc<S>,
     read: ReadByKeys<S, K, R>,
-    key_of: fn(&R) -> K,
+    key_of: fn(&R) -> K::RowKey,
     /// The metric of the number of different keys in a batch.
     batch_sizes: Histogram,
 }
@@ -67,15 +84,16 @@ pub type RowsByKey<K, R> = Timed<HashMap<K, Result<R, StoreError>>>;
 impl<S, K, R> BatchedReads<S, K, R>
 where
     S: ?Sized + Send + Sync + 'static,
-    K: Ord + Hash + Clone + Send + Sync + 'static,
+    K: BatchKey,
     R: Clone + Send + 'static,
 {
-    /// Creates the reads of a store. `read` runs the statement, and `key_of` returns the key of a row.
+    /// Creates the reads of a store. `read` runs the statement, and `key_of` returns the key that
+    /// identifies a row.
     pub fn new(
         labels: BatchLabels,
         store: &Arc<S>,
         read: ReadByKeys<S, K, R>,
-        key_of: fn(&R) -> K,
+        key_of: fn(&R) -> K::RowKey,
     ) -> Self {
         let reader = Arc::new(Reader {
             store: Arc::clone(store),
@@ -94,13 +112,13 @@ where
 
     /// Reads the row of this key with a statement that concurrent reads share. Returns `None` if there is no
     /// row.
-    pub async fn get(&self, key: K) -> Result<Timed<Option<R>>, StoreError> {
-        self.batcher.submit(key).await?
+    pub async fn get(&self, key: impl Into<K>) -> Result<Timed<Option<R>>, StoreError> {
+        self.batcher.submit(key.into()).await?
     }
 
     /// Reads the rows of many keys with a statement that no other caller shares. Without keys, sends no
     /// statement and returns the time 0.
-    pub async fn get_all(&self, keys: Vec<K>) -> Result<RowsByKey<K, R>, StoreError> {
+    pub async fn get_all(&self, keys: Vec<K>) -> Result<RowsByKey<K::RowKey, R>, StoreError> {
         if keys.is_empty() {
             return Ok(Timed {
                 at: 0,
@@ -109,6 +127,17 @@ where
         }
         self.reader.read(&remove_duplicates(keys)).await
     }
+}
+
+/// Splits sorted keys in halves, and keeps the keys of one row together, because the row is read for all of them.
+/// Returns `None` if all keys are of one row.
+fn split_between_rows<K: BatchKey>(keys: &[K]) -> Option<[&[K]; 2]> {
+    let rows: Vec<&[K]> = keys
+        .chunk_by(|key, next| key.row_key() == next.row_key())
+        .collect();
+    let first_half = &rows[..rows.len() / 2];
+    let (first, second) = keys.split_at(first_half.iter().map(|keys| keys.len()).sum());
+    (!first.is_empty()).then_some([first, second])
 }
 
 fn remove_duplicates<K: Ord>(mut keys: Vec<K>) -> Vec<K> {
@@ -130,7 +159,7 @@ impl<K: Eq + Hash, R: Clone> RowsByKey<K, R> {
 impl<S, K, R> Reader<S, K, R>
 where
     S: ?Sized + Send + Sync,
-    K: Ord + Hash + Clone + Send + Sync,
+    K: BatchKey,
     R: Clone + Send,
 {
     /// Reads the rows of a batch, and returns them in the order of the keys.
@@ -144,11 +173,11 @@ where
         let distinct = remove_duplicates(keys.clone());
         observe_size(&self.batch_sizes, distinct.len());
         let rows = self.read(&distinct).await;
-        let find_row = |key| rows.as_ref().map_err(Clone::clone)?.find(key);
+        let find_row = |key: &K| rows.as_ref().map_err(Clone::clone)?.find(&key.row_key());
         keys.iter().map(find_row).collect()
     }
 
-    async fn read(&self, keys: &[K]) -> Result<RowsByKey<K, R>, StoreError> {
+    async fn read(&self, keys: &[K]) -> Result<RowsByKey<K::RowKey, R>, StoreError> {
         match (self.read)(&self.store, keys).await {
             Ok(read) => Ok(read.map(|rows| self.by_key(rows).collect())),
             Err(error) if error.is_data_error() => Ok(Box::pin(self.read_parts(keys, error)).await),
@@ -158,9 +187,9 @@ where
 
     /// Reads the keys of a statement that failed because of its data.
     ///
-    /// The keys are read in halves, and those again in halves, until the keys that cause the failure are alone.
+    /// The keys are read in halves, and those again in halves, until the rows that cause the failure are alone.
     /// Any other error of a part is the error of all its keys.
-    async fn read_parts(&self, keys: &[K], error: StoreError) -> RowsByKey<K, R> {
+    async fn read_parts(&self, keys: &[K], error: StoreError) -> RowsByKey<K::RowKey, R> {
         // The parts are read at different times. The result gets the earliest time, because every row was read
         // then or later.
         let mut rows = Timed {
@@ -179,14 +208,13 @@ where
                         rows.at = rows.at.min(read.at);
                         rows.value.extend(self.by_key(read.value));
                     }
-                    Err(error) if error.is_data_error() && keys.len() > 1 => {
-                        let (first, second) = keys.split_at(keys.len() / 2);
-                        halves.extend([first, second]);
-                    }
-                    Err(error) => {
-                        let errors = keys.iter().map(|key| (key.clone(), Err(error.clone())));
-                        rows.value.extend(errors);
-                    }
+                    Err(error) => match split_between_rows(keys) {
+                        Some(parts) if error.is_data_error() => halves.extend(parts),
+                        _ => {
+                            let errors = keys.iter().map(|key| (key.row_key(), Err(error.clone())));
+                            rows.value.extend(errors);
+                        }
+                    },
                 }
             }
             let read = |keys| async move {
@@ -202,7 +230,7 @@ where
         rows
     }
 
-    fn by_key(&self, rows: Vec<R>) -> impl Iterator<Item = (K, Result<R, StoreError>)> {
+    fn by_key(&self, rows: Vec<R>) -> impl Iterator<Item = (K::RowKey, Result<R, StoreError>)> {
         rows.into_iter().map(|row| ((self.key_of)(&row), Ok(row)))
     }
 }

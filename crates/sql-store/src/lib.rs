@@ -65,7 +65,7 @@ mod write;
 #[doc(hidden)] // for `row!`
 pub use sqlx;
 
-pub use batched_reads::{BatchLabels, BatchedReads, ReadByKeys, RowsByKey};
+pub use batched_reads::{BatchKey, BatchLabels, BatchedReads, ReadByKeys, RowsByKey};
 pub use clock::{FileClock, advance_clock, unix_millis};
 pub use database::{Database, Engine, FollowUp};
 pub use error::StoreError;

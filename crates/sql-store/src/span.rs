@@ -61,20 +61,23 @@ fn find_operation(statement: &str) -> &str {
     statement.split_whitespace().next().unwrap_or_default()
 }
 
-/// Returns the first table that a statement names. In the statements of this project, it is the table that the
-/// statement is about.
+/// Returns the first table that a statement names after its columns, which may contain statements of their own. In the
+/// statements of this project, it is the table that the statement is about.
 fn find_table(statement: &str) -> Option<&str> {
-    let mut words = statement.split_whitespace();
-    while let Some(word) = words.next() {
-        if !["FROM", "INTO", "UPDATE"].contains(&word) {
-            continue;
-        }
-        let name = words.clone().next()?.trim_matches(['"', '(', ')']);
-        if !name.is_empty() && name != "SELECT" {
-            return Some(name);
-        }
-    }
-    None
+    let words: Vec<&str> = statement.split_whitespace().collect();
+    let precedes_table = |word: &str| ["FROM", "INTO", "UPDATE"].contains(&word);
+    let mut depth = 0;
+    let start = words.iter().position(|word| {
+        let is_outside = depth == 0;
+        depth += word.matches('(').count();
+        depth -= word.matches(')').count().min(depth);
+        is_outside && precedes_table(word)
+    })?;
+    words[start..]
+        .windows(2)
+        .filter(|pair| precedes_table(pair[0]))
+        .map(|pair| pair[1].trim_matches(['"', '(', ')']))
+        .find(|name| !name.is_empty() && *name != "SELECT")
 }
 
 #[cfg(test)]
@@ -115,6 +118,11 @@ mod tests {
                 Some("post"),
             ),
             ("SELECT\n  id\nFROM post", "SELECT", Some("post")),
+            (
+                r#"SELECT id, (SELECT max(until) FROM membership WHERE (user_id = id)) FROM "user""#,
+                "SELECT",
+                Some("user"),
+            ),
             ("SELECT count(*)", "SELECT", None),
             ("", "", None),
         ] {

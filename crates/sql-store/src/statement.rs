@@ -200,10 +200,9 @@ impl Statement {
     }
 
     /// Appends pieces of SQL with commas between them, such as the names of columns.
-    pub fn push_list(mut self, items: impl IntoIterator<Item = &'static str>) -> Self {
+    pub fn push_list(self, items: impl IntoIterator<Item = &'static str>) -> Self {
         let items: Vec<_> = items.into_iter().collect();
-        self.sql.push_str(&items.join(", "));
-        self
+        self.append(&items.join(", "))
     }
 
     /// Appends a `FROM` clause with these rows, whose fields become columns. The clause ends in `WHERE true`,
@@ -269,6 +268,15 @@ impl Statement {
         match self.values {
             Values::Postgres(values) => Ok((self.sql, values)),
             Values::Sqlite(_) => Err(other_engine()),
+        }
+    }
+
+    /// Appends a lock to a `SELECT`, so that no other transaction deletes its rows before this one ends. SQLite needs
+    /// no lock, because it has one writer.
+    pub fn push_key_share(self) -> Self {
+        match self.dialect() {
+            Dialect::Postgres => self.push(" FOR KEY SHARE"),
+            Dialect::Sqlite => self,
         }
     }
 

@@ -1,4 +1,4 @@
-use super::{BatchLabels, BatchedReads, Timed};
+use super::{BatchKey, BatchLabels, BatchedReads, Timed, split_between_rows};
 use crate::StoreError;
 use futures_util::future::BoxFuture;
 use sqlx::Error;
@@ -10,6 +10,14 @@ use std::{
     time::Duration,
 };
 use tokio::time::{Instant, sleep};
+
+impl BatchKey for u32 {
+    type RowKey = Self;
+
+    fn row_key(&self) -> Self {
+        *self
+    }
+}
 
 const ROUND_TRIP: Duration = Duration::from_millis(1);
 
@@ -82,7 +90,8 @@ async fn key_that_spoils_a_statement_fails_alone_and_delays_the_others_by_few_ro
     }
     assert!(began.elapsed() < 12 * ROUND_TRIP, "{:?}", began.elapsed());
     assert_eq!(store.statements.load(Ordering::SeqCst), 17);
-    let (spoilt, unknown, other) = tokio::join!(reads.get(5), reads.get(6), reads.get(8));
+    let (spoilt, unknown, other) =
+        tokio::join!(reads.get(5_u32), reads.get(6_u32), reads.get(8_u32));
     assert!(spoilt.is_err_and(|error| error.is_data_error()));
     assert_eq!(unknown.expect("read"), Timed { at: 7, value: None });
     assert_eq!(
@@ -129,4 +138,26 @@ async fn unreadable_rows_leave_connections_to_others() {
         store.most_in_flight.load(Ordering::SeqCst),
         super::MAX_PARTS_IN_FLIGHT
     );
+}
+
+/// A key of a row, for a caller that needs something else of the row than other callers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RowAndNeed(u32, &'static str);
+
+impl BatchKey for RowAndNeed {
+    type RowKey = u32;
+
+    fn row_key(&self) -> u32 {
+        self.0
+    }
+}
+
+#[test]
+fn keys_of_one_row_stay_together_when_a_failed_statement_is_split() {
+    let [first, second, third] = ["a", "b", "c"].map(|need| RowAndNeed(1, need));
+    let other = RowAndNeed(2, "a");
+    let keys = [first, second, third, other];
+    assert_eq!(split_between_rows(&keys), Some([&keys[..3], &keys[3..]]));
+    assert_eq!(split_between_rows(&keys[..3]), None);
+    assert_eq!(split_between_rows(&[other]), None);
 }
