@@ -73,6 +73,23 @@ impl Roles {
         Err(SettingError::new("EXTRA_ROLES", problem))
     }
 
+    /// Fails if one of these groups has the name of a role, because a requirement, a header or a person could take one
+    /// for the other.
+    pub(crate) fn check_groups(&self, groups: &[String]) -> Result<(), SettingError> {
+        let mut ambiguous = groups.to_vec();
+        ambiguous.retain(|name| self.find(name).is_some());
+        if ambiguous.is_empty() {
+            return Ok(());
+        }
+        let problem = format!("has names of groups: {}", ambiguous.join(", "));
+        Err(SettingError::new("EXTRA_ROLES", problem))
+    }
+
+    /// Returns the names of the extra roles.
+    pub(crate) fn extra_names(&self) -> Vec<String> {
+        self.extra.iter().map(Role::to_string).collect()
+    }
+
     /// Returns the error of a command whose argument names an unknown role.
     pub(crate) fn unknown_role(&self) -> SettingError {
         SettingError::new("ROLE", format!("must be one of: {}", self.join_names()))

@@ -35,15 +35,15 @@ mod user_change;
 mod user_store;
 mod write_error;
 
-pub(crate) use batched_reads::BatchedReads;
+pub(crate) use batched_reads::{BatchedReads, DecisionKey};
 pub(crate) use checked_row::{CheckedRow, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
 pub use list_query::UserFilter;
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
-    ApiKeys, EndOfAll, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents, RecordedRemoval,
-    SealedRecord, ShownUser,
+    ApiKeys, EndOfAll, ExportedUser, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents,
+    RecordedRemoval, SealedRecord, ShownUser,
 };
 pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;
@@ -58,7 +58,7 @@ pub(crate) use user_change::{CheckedChange, UserChange};
 pub(crate) use user_store::{AuditFilter, DAY_SECONDS, NAME, SEAL_INTERVAL, Snapshot, UsageKind};
 #[cfg(not(test))]
 pub(crate) use user_store::{UserStore, open, open_beside};
-pub use write_error::WriteError;
+pub use write_error::{NamingKey, WriteError};
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -1,14 +1,62 @@
 //! The types of stored users, with their columns: how they are read, and how an import inserts them.
 
-use rolegate_proto::Role;
+use crate::group::{Membership, parse_group_names};
+use rolegate_proto::{GroupName, Role};
 use rolegate_sql_store::{Column, Columns, Row, TableRow, sqlx};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::{Serialize, Serializer};
 
-/// The columns of a user, in the order in which they are decoded. Other columns of a statement come after them.
+/// The condition that a user was disabled, or that the account has ended.
+macro_rules! is_disabled {
+    () => {
+        r#"(disabled OR "user".until IS NOT NULL AND "user".until <= $NOW)"#
+    };
+}
+pub(crate) use is_disabled;
+
+/// The condition that a membership has not ended.
+macro_rules! is_in_force {
+    () => {
+        "(membership.until IS NULL OR membership.until > $NOW)"
+    };
+}
+pub(crate) use is_in_force;
+
+/// The memberships of a user that have not ended, as `Membership::parse_list` reads them.
+macro_rules! memberships {
+    () => {
+        concat!(
+            "(SELECT string_agg(group_name || coalesce('=' || membership.until, ''), ',') FROM membership
+                 WHERE membership.user_id = \"user\".id AND ",
+            $crate::user::is_in_force!(),
+            ") AS groups"
+        )
+    };
+}
+pub(crate) use memberships;
+
+/// The columns of a user except the last, which a decision replaces: see [`user_columns`].
+macro_rules! user_columns_before_found_groups {
+    () => {
+        concat!(
+            "id, username, role, tokens_not_before, ",
+            $crate::user::is_disabled!(),
+            r#" AS disabled, tokens_marked_until, second_factor, created_at, "user".until AS until, "#,
+            $crate::user::memberships!(),
+            ", "
+        )
+    };
+}
+pub(crate) use user_columns_before_found_groups;
+
+/// The columns of a user, in the order in which they are decoded. Other columns of a statement come after them. A
+/// decision that requires groups reads the names of those that exist in place of the last column.
 macro_rules! user_columns {
     () => {
-        "id, username, role, tokens_not_before, disabled, tokens_marked_until, second_factor, created_at"
+        concat!(
+            $crate::user::user_columns_before_found_groups!(),
+            "NULL AS found_groups"
+        )
     };
 }
 pub(crate) use user_columns;
@@ -28,7 +76,8 @@ pub struct User {
     /// Tokens issued before this time, in Unix seconds, are revoked. Every change of the password
     /// increases it, so it also identifies the version of the password.
     pub tokens_not_before: u64,
-    /// True if every credential of the user is refused, as if the user did not exist.
+    /// True if every credential of the user is refused, as if the user did not exist: the user was disabled, or the
+    /// account had ended when the user was read.
     pub disabled: bool,
     /// The stored part of `User::marked_until`, in Unix seconds; 0 if there is none.
     ///
@@ -41,12 +90,20 @@ pub struct User {
     /// When the user was created, in Unix seconds. `None` for users who were created by a version
     /// that did not store it, and for users who were imported with their tokens.
     pub created_at: Option<u64>,
+    /// When the account ends, in Unix seconds; `None` if it has no end.
+    pub until: Option<u64>,
+    /// The memberships that had not ended when the user was read, by the name of the group.
+    pub memberships: Vec<Membership>,
+    /// The groups that exist among those that a decision requires; empty in all other reads.
+    pub found_groups: Vec<GroupName>,
 }
 
 /// Decodes the columns by position, which is faster than by name, because almost every request reads a user.
 impl TableRow for User {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         let role: String = row.get(2)?;
+        let memberships: Option<String> = row.get(9)?;
+        let found_groups: Option<String> = row.get(10)?;
         Ok(Self {
             id: row.get(0)?,
             username: row.get(1)?,
@@ -58,13 +115,33 @@ impl TableRow for User {
             tokens_marked_until: row.seconds(5)?,
             second_factor: row.get(6)?,
             created_at: row.optional_seconds(7)?,
+            until: row.optional_seconds(8)?,
+            memberships: Membership::parse_list(memberships.as_deref())?,
+            found_groups: parse_group_names(found_groups.as_deref().unwrap_or_default())?,
         })
     }
 }
 
 impl User {
-    pub(crate) fn is_active_admin(&self) -> bool {
-        self.role == Role::ADMIN && !self.disabled
+    /// Returns whether the user is an enabled admin whose account has no end. At least one of these must remain,
+    /// because time alone must not leave nobody who can manage users.
+    pub(crate) fn is_lasting_admin(&self) -> bool {
+        self.role == Role::ADMIN && !self.disabled && self.until.is_none()
+    }
+
+    pub(crate) fn membership(&self, group: GroupName) -> Option<Membership> {
+        self.memberships
+            .iter()
+            .copied()
+            .find(|membership| membership.group == group)
+    }
+
+    /// Returns the names of the groups that the user is in, by ascending name.
+    pub(crate) fn group_names(&self) -> Vec<String> {
+        self.memberships
+            .iter()
+            .map(|membership| membership.group.to_string())
+            .collect()
     }
 
     /// Returns the time, in Unix seconds, before which a token is valid only with a mark: its
@@ -143,6 +220,11 @@ pub(crate) struct UserRecord {
     /// before the time of creation would be refused. If a user with the same id was deleted in this database, the
     /// import replaces the value with a time after that user's creation.
     pub(crate) created_at: Option<i64>,
+    /// When the account ends, in Unix seconds.
+    pub(crate) until: Option<i64>,
+    /// The memberships of the user. An unknown group is created.
+    #[serde(skip)]
+    pub(crate) memberships: Vec<Membership>,
 }
 
 impl Columns for UserRecord {
@@ -155,6 +237,7 @@ impl Columns for UserRecord {
         Column::new::<i64>("tokens_not_before"),
         Column::new::<i64>("tokens_marked_until"),
         Column::new::<i64>("created_at"),
+        Column::new::<i64>("until"),
     ];
 }
 

@@ -19,6 +19,10 @@ pub struct UserFacts {
     pub roles_in_use: Vec<RoleUsage>,
     /// The ids of the keys that encrypt the secrets of all second factors that are on.
     pub second_factor_key_ids: Vec<String>,
+    /// The number of users whose accounts have an end.
+    pub users_with_end: i64,
+    /// The names of all groups.
+    pub group_names: Vec<String>,
     /// The number of users who cannot sign in because their `tokens_not_before` is too far in the future.
     pub locked_out_users: i64,
     /// The rows of the record that wait to be sealed; `None` if no row waits.
@@ -47,6 +51,11 @@ impl Facts for UserFacts {
             return Ok(facts);
         }
         facts.roles_in_use = tables.fetch(tables.statement(ROLES_IN_USE)).await?;
+        let ending = r#"SELECT count(*) FROM "user" WHERE until IS NOT NULL"#;
+        let ending = tables.fetch(tables.statement(ending)).await?.pop();
+        facts.users_with_end = ending.unwrap_or_default();
+        let groups = tables.statement(r#"SELECT name FROM "group" ORDER BY name"#);
+        facts.group_names = tables.fetch(groups).await?;
         facts.second_factor_key_ids = tables
             .fetch(tables.statement(SECOND_FACTOR_KEY_IDS))
             .await?;

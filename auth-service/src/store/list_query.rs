@@ -3,7 +3,7 @@
 //! The pages use keyset pagination on an index, so the last page costs as much as the first. The statement contains
 //! only the filters in use, because conditions that are always true mislead query planners.
 
-use super::StoreError;
+use super::{StoreError, user_store::user_rows::IS_ACTIVE};
 use crate::user::{LISTED_COLUMNS, ListedUser};
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, Statement};
@@ -83,11 +83,8 @@ pub(super) fn list_query(select: Statement, filter: &UserFilter, last: Option<i6
         query = query.push(" AND role = ").push_bind(role.as_str());
     }
     if let Some(disabled) = filter.disabled {
-        query = query.push(if disabled {
-            " AND disabled"
-        } else {
-            " AND NOT disabled"
-        });
+        query = query.push(if disabled { " AND NOT " } else { " AND " });
+        query = query.push(IS_ACTIVE);
     }
     if !filter.search.is_empty() {
         query = query.push(" AND username").push_contains(&filter.search);

@@ -25,7 +25,8 @@ pub(super) const TABLES: Tables = Tables {
         13 "usage pauses" "0013_usage_pauses",
         14 "cookie session" "0014_cookie_session",
         15 "former username" "0015_former_username",
-        16 "pending sign-in" "0016_pending_sign_in"
+        16 "pending sign-in" "0016_pending_sign_in",
+        17 "group" "0017_group"
     ),
 };
 

@@ -2,7 +2,7 @@
 
 use super::opaque_token::TokenKind;
 use crate::user::User;
-use rolegate_proto::Role;
+use rolegate_proto::{GroupName, Role};
 
 /// The properties of a stored token that a decision needs, and the user of the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,12 +23,14 @@ pub struct TokenBearer {
 
 /// The kind of a token, with those of its properties that a decision needs. `TokenDetails` also has the properties that
 /// only lists show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenBounds {
     /// The token is an API key.
     ApiKey {
         /// The highest role that the key grants; `None` if it grants the user's role.
         role: Option<Role>,
+        /// The groups that the key has, as far as its user is in them; `None` if the key names no groups.
+        groups: Option<Vec<GroupName>>,
     },
     /// The token is a session.
     Session {
@@ -69,11 +71,18 @@ impl TokenBearer {
         )
     }
 
-    /// Returns the user with the role that the token grants: the lower of the stored role and the token's.
+    /// Returns the user with the role and the groups that the token grants. The role is the lower of the stored role and
+    /// the token's. A key has those of its groups that the user is in; without groups, a key with a role has none, and a
+    /// key without a role has all groups of its user.
     pub(crate) fn into_bounded_user(self) -> User {
         let mut user = self.user;
-        if let TokenBounds::ApiKey { role: Some(bound) } = self.bounds {
-            user.role = bound.lower(user.role);
+        if let TokenBounds::ApiKey { role, groups } = self.bounds {
+            match groups {
+                Some(groups) => user.memberships.retain(|it| groups.contains(&it.group)),
+                None if role.is_some() => user.memberships.clear(),
+                None => {}
+            }
+            user.role = role.map_or(user.role, |bound| bound.lower(user.role));
         }
         user
     }

@@ -1,7 +1,7 @@
 //! API keys and sessions, as they are stored and listed. The bearer acts as the token's user.
 
 use super::secret::{GeneratedToken, SecretKind};
-use rolegate_proto::Role;
+use rolegate_proto::{GroupName, Role};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::io;
 
@@ -48,6 +48,9 @@ pub enum TokenDetails {
     ApiKey {
         /// The highest role that the key grants; `None` if it grants the user's role.
         role: Option<Role>,
+        /// The groups that the key has, as far as its user is in them, by ascending name; `None` if the key names no
+        /// groups.
+        groups: Option<Vec<GroupName>>,
         /// The username of the admin who created the key for its user; `None` if the user or an operator created it.
         created_by: Option<String>,
     },
@@ -125,6 +128,14 @@ impl OpaqueToken {
     pub(crate) fn role(&self) -> Option<Role> {
         match self.details {
             TokenDetails::ApiKey { role, .. } => role,
+            TokenDetails::Session(_) => None,
+        }
+    }
+
+    /// Returns the groups that this API key names; `None` if it names none, or the token is a session.
+    pub(crate) fn groups(&self) -> Option<&[GroupName]> {
+        match &self.details {
+            TokenDetails::ApiKey { groups, .. } => groups.as_deref(),
             TokenDetails::Session(_) => None,
         }
     }

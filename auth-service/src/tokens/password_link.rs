@@ -68,6 +68,9 @@ mod tests {
                 tokens_marked_until: 0,
                 second_factor: false,
                 created_at: None,
+                until: None,
+                memberships: Vec::new(),
+                found_groups: Vec::new(),
             },
             expires_at: 100,
         };

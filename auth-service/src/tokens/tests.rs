@@ -11,6 +11,7 @@ impl NewToken {
     pub(crate) fn key(user_id: i64, digest: &str) -> Self {
         let details = TokenDetails::ApiKey {
             role: None,
+            groups: None,
             created_by: None,
         };
         Self::with_digest(SecretKind::ApiKey, user_id, digest, details)

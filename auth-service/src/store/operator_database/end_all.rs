@@ -16,13 +16,14 @@ use crate::{
             },
             tokens::ending::{END_ALL_OTHER_TOKENS, END_ALL_SESSIONS},
             tokens::revocation::{REVOKE, push_revocation_times},
+            user_rows::IS_ACTIVE,
         },
     },
 };
 use rolegate_sql_store::{LongTransaction, StoreError, sqlite::Replacement, unix_millis};
 use sqlx::Error;
 
-/// The number of user ids that are skipped, and also the number of token ids. Ids that were assigned after the backup
+/// The number of user ids that are skipped, and also the number of token ids and of group ids. Ids that were assigned after the backup
 /// was made are not in the backup. The number should exceed the number of those ids, so that none of them is assigned
 /// again.
 const SKIPPED_IDS: i64 = 1_000_000;
@@ -104,6 +105,7 @@ impl OperatorDatabase {
         transaction
             .skip_ids("api_key", replaced.token_id, SKIPPED_IDS)
             .await?;
+        transaction.skip_ids("group", 0, SKIPPED_IDS).await?;
         // The gap depends on the time, because two restores of one backup must not assign the same revisions.
         let gap = REVISION_GAP + unix_millis() % REVISION_GAP;
         let revision = last.revision.max(replaced.revision) + gap;
@@ -211,9 +213,10 @@ async fn last_of_page(
 
 async fn count_live_api_keys(transaction: &mut LongTransaction) -> Result<i64, StoreError> {
     let count = transaction.statement(
-        r#"SELECT count(*) FROM api_key WHERE user_id IN (SELECT id FROM "user" WHERE NOT disabled)
-        AND (expires_at IS NULL OR expires_at > $NOW)"#,
+        r#"SELECT count(*) FROM api_key WHERE (expires_at IS NULL OR expires_at > $NOW)
+        AND user_id IN (SELECT id FROM "user" WHERE "#,
     );
+    let count = count.push(IS_ACTIVE).push(")");
     transaction.fetch_one(count).await
 }
 

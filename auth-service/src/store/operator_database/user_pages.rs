@@ -1,10 +1,7 @@
 //! Reads users in pages, by ascending id, for commands and for snapshots.
 
 use super::OperatorDatabase;
-use crate::{
-    store::user_store::user_rows::SELECT_CREDENTIALS,
-    user::{Credentials, user_columns},
-};
+use crate::user::{Credentials, user_columns};
 use rolegate_proto::Role;
 use rolegate_sql_store::{LongTransaction, Row, Statement, StoreError, TableRow};
 
@@ -15,6 +12,12 @@ const SELECT_SHOWN: &str = concat!(
     "SELECT ",
     user_columns!(),
     r#", password, last_login_at FROM "user""#
+);
+
+const SELECT_EXPORTED: &str = concat!(
+    "SELECT ",
+    user_columns!(),
+    r#", password, "user".disabled AS is_disabled FROM "user""#
 );
 
 /// A user with everything that the commands `user list` and `user show` print.
@@ -29,6 +32,22 @@ impl TableRow for ShownUser {
         Ok(Self {
             credentials: Credentials::from_row(row)?,
             last_login_at: row.optional_seconds("last_login_at")?,
+        })
+    }
+}
+
+/// A user as an export writes it.
+pub(crate) struct ExportedUser {
+    pub(crate) credentials: Credentials,
+    /// True if the user was disabled, whether or not the account has ended.
+    pub(crate) is_disabled: bool,
+}
+
+impl TableRow for ExportedUser {
+    fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
+        Ok(Self {
+            credentials: Credentials::from_row(row)?,
+            is_disabled: row.get("is_disabled")?,
         })
     }
 }
@@ -91,12 +110,12 @@ impl Export {
     }
 
     /// Returns the next page of users, by ascending id; it is empty after the last user.
-    pub(crate) async fn next_page(&mut self) -> Result<Vec<Credentials>, StoreError> {
-        let select = self.transaction.statement(SELECT_CREDENTIALS);
+    pub(crate) async fn next_page(&mut self) -> Result<Vec<ExportedUser>, StoreError> {
+        let select = self.transaction.statement(SELECT_EXPORTED);
         let page = select_page(select, self.last_id, None);
-        let users: Vec<Credentials> = self.transaction.fetch(page).await?;
+        let users: Vec<ExportedUser> = self.transaction.fetch(page).await?;
         if let Some(last) = users.last() {
-            self.last_id = last.user.id;
+            self.last_id = last.credentials.user.id;
         }
         Ok(users)
     }

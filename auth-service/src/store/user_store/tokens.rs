@@ -15,8 +15,11 @@ pub(in crate::store) mod revocation;
 mod rows;
 
 use super::{
-    UserStore, encoding::encode_seconds, locked_writes::Guard, usage_pauses::read_pauses,
-    user_rows::USER_COLUMNS,
+    UserStore,
+    encoding::encode_seconds,
+    locked_writes::Guard,
+    usage_pauses::read_pauses,
+    user_rows::{IS_ACTIVE, USER_COLUMNS, push_deciding_columns},
 };
 use crate::{
     audit::Requested,
@@ -29,6 +32,7 @@ use crate::{
     user::User,
 };
 use pending_sign_ins::push_from_pending_sign_in;
+use rolegate_proto::GroupName;
 use rolegate_sql_store::{FollowUp, Timed};
 use rows::{BEARERS, SELECT_TOKENS, owner_condition};
 use std::{ops::Range, sync::Arc};
@@ -66,16 +70,14 @@ impl UserStore {
         Ok(sort_by_id(changed))
     }
 
-    /// Reads the tokens with these digests at one moment, each with its user. Returns them in any order, and omits
-    /// unknown digests.
+    /// Reads the tokens with these digests at one moment, each with its user, for decisions that require these groups.
+    /// Returns them in any order, and omits unknown digests.
     pub(crate) async fn tokens_by_digest(
         &self,
         digests: &[String],
+        required: &[GroupName],
     ) -> Result<Timed<Vec<TokenBearer>>, StoreError> {
-        let select = self
-            .database
-            .statement("SELECT ")
-            .push(USER_COLUMNS)
+        let select = push_deciding_columns(self.database.statement("SELECT "), required)
             .push(BEARERS)
             .push_any(digests)
             .push(r#") AS t JOIN "user" ON id = user_id"#);
@@ -111,8 +113,10 @@ impl UserStore {
             .statement(
                 r#"INSERT INTO pending_sign_in (digest, user_id, not_before, expires_at)
                 SELECT $2, id, tokens_not_before, $4 FROM "user"
-                WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND NOT disabled RETURNING user_id"#,
+                WHERE id = $1 AND tokens_not_before = $3 AND second_factor AND "#,
             )
+            .push(IS_ACTIVE)
+            .push(" RETURNING user_id")
             .bind(user.id)
             .bind(&*digest)
             .bind(encode_seconds(user.tokens_not_before))

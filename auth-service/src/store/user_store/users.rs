@@ -1,9 +1,6 @@
 //! Reads users, and replaces hashes of their passwords.
 
-use super::{
-    UserStore,
-    user_rows::{SELECT_CREDENTIALS, SELECT_USERS},
-};
+use super::{UserStore, user_rows::push_deciding_columns};
 use crate::{
     store::{
         StoreError,
@@ -12,6 +9,7 @@ use crate::{
     },
     user::{Credentials, ListedUser, User},
 };
+use rolegate_proto::GroupName;
 use rolegate_sql_store::{STATEMENT_TIMEOUT, Timed};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
@@ -22,25 +20,27 @@ pub(super) const SET_PASSWORD: &str = r#"UPDATE "user" SET password = "#;
 pub(super) const HASH_PREFIX: &str = "CASE WHEN second_factor THEN 'otp:' ELSE '' END || ";
 
 impl UserStore {
-    /// Returns the users with these ids, and the time of the read.
-    pub(crate) async fn users_by_id(&self, ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError> {
-        let select = self
-            .database
-            .statement(SELECT_USERS)
-            .push(" WHERE id")
+    /// Returns the users with these ids, for decisions that require these groups, and the time of the read.
+    pub(crate) async fn users_by_id(
+        &self,
+        ids: &[i64],
+        required: &[GroupName],
+    ) -> Result<Timed<Vec<User>>, StoreError> {
+        let select = push_deciding_columns(self.database.statement("SELECT "), required)
+            .push(r#" FROM "user" WHERE id"#)
             .push_any(ids);
         self.database.read_timed(select).await
     }
 
-    /// Returns the users with these names and their password hashes, and the time of the read.
+    /// Returns the users with these names and their password hashes, for decisions that require these groups, and the
+    /// time of the read.
     pub(crate) async fn credentials_by_username(
         &self,
         usernames: &[String],
+        required: &[GroupName],
     ) -> Result<Timed<Vec<Credentials>>, StoreError> {
-        let select = self
-            .database
-            .statement(SELECT_CREDENTIALS)
-            .push(" WHERE username")
+        let select = push_deciding_columns(self.database.statement("SELECT "), required)
+            .push(r#", password FROM "user" WHERE username"#)
             .push_any(usernames);
         self.database.read_timed(select).await
     }

@@ -37,6 +37,9 @@ fn ada() -> User {
         tokens_marked_until: 0,
         second_factor: false,
         created_at: None,
+        until: None,
+        memberships: Vec::new(),
+        found_groups: Vec::new(),
     }
 }
 

@@ -13,6 +13,9 @@ fn the_lower_of_both_roles_counts() {
             tokens_marked_until: 0,
             second_factor: false,
             created_at: None,
+            until: None,
+            memberships: Vec::new(),
+            found_groups: Vec::new(),
             disabled: false,
         };
         let key = TokenBearer {
@@ -20,7 +23,7 @@ fn the_lower_of_both_roles_counts() {
             token_id: 1,
             expires_at: None,
             last_used_at: 0,
-            bounds: TokenBounds::ApiKey { role },
+            bounds: TokenBounds::ApiKey { role, groups: None },
             user,
         };
         key.into_bounded_user().role

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     audit::Requested,
     change::{NewTokens, TokenChange},
+    group::join_group_names,
     principal::Principal,
     store::{
         WriteError,
@@ -15,6 +16,7 @@ use crate::{
             UserStore,
             additions::{push_has_room, recent_additions},
             encoding::{encode_count, encode_seconds},
+            groups::{push_groups_exist, to_names},
             tokens::pending_sign_ins::push_from_pending_sign_in,
             user_rows::SELECT_CREDENTIALS,
         },
@@ -47,6 +49,7 @@ row! {
         created_by: Option<String>,
         cookie_only: bool,
         pair_id: Option<i64>,
+        group_names: Option<String>,
     }
 }
 
@@ -97,6 +100,10 @@ impl UserStore {
             let additions = recent_additions(&self.database, user_id).await?;
             additions.check(new.tokens.len())?;
         }
+        let groups = to_names(&new.groups());
+        if self.existing_groups(&groups).await?.len() < groups.len() {
+            return Err(WriteError::GroupNotFound);
+        }
         Err(match new.kind {
             TokenKind::ApiKey => WriteError::ApiKeyLimit,
             TokenKind::Session => WriteError::UserNotFound,
@@ -124,6 +131,9 @@ impl UserStore {
             .push_bind(key_user_id)
             .push(") < ")
             .push_bind(encode_count(MAX_API_KEYS));
+        // A group that a key names must not be deleted before the key is committed, because a later group of the same
+        // name would give the key access.
+        insert = push_groups_exist(insert, &new.groups());
         insert = push_session_exists(insert, by);
         if let Principal::PendingSignIn { digest, .. } = by {
             insert = push_from_pending_sign_in(insert.push(" AND EXISTS (SELECT 1"), digest)
@@ -194,9 +204,14 @@ impl From<&NewToken> for NewTokenRow {
             ..Self::default()
         };
         match stored.details {
-            TokenDetails::ApiKey { role, created_by } => Self {
+            TokenDetails::ApiKey {
+                role,
+                groups,
+                created_by,
+            } => Self {
                 user_id: Some(stored.user_id),
                 role: role.map(|role| role.to_string()),
+                group_names: groups.as_deref().map(join_group_names),
                 created_by,
                 ..row
             },

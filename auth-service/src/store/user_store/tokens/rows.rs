@@ -1,6 +1,7 @@
 //! Defines the columns of an opaque token for statements, and decodes tokens and password links from rows.
 
 use crate::{
+    group::parse_group_names,
     tokens::{
         OpaqueToken, SessionDetails, StoredPasswordLink, TokenBearer, TokenBounds, TokenDetails,
         TokenKind,
@@ -14,7 +15,7 @@ use sqlx::Error;
 macro_rules! token_columns {
     () => {
         "id, coalesce(user_id, session_user_id) AS user_id, name, prefix, role, created_at,
-    expires_at, last_used_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id"
+    expires_at, last_used_at, not_before, client_address, user_agent, created_by, cookie_only, pair_id, group_names"
     };
 }
 
@@ -41,8 +42,9 @@ pub(super) const RETURNING_TOKEN: &str = concat!(" RETURNING ", token_columns!()
 impl TableRow for OpaqueToken {
     fn from_row(row: Row<'_>) -> sqlx::Result<Self> {
         let details = match decode_bounds(row, "role")? {
-            TokenBounds::ApiKey { role } => TokenDetails::ApiKey {
+            TokenBounds::ApiKey { role, groups } => TokenDetails::ApiKey {
                 role,
+                groups,
                 created_by: row.get("created_by")?,
             },
             TokenBounds::Session {
@@ -72,9 +74,9 @@ impl TableRow for OpaqueToken {
 /// Continues a `SELECT` of the bearers of tokens. `USER_COLUMNS` come before this text. The digests of the tokens and
 /// the join with the table of users come after it.
 pub(super) const BEARERS: &str = concat!(
-    ", digest, token_id, token_role, expires_at, used_at, not_before, cookie_only
+    ", digest, token_id, token_role, group_names, expires_at, used_at, not_before, cookie_only
             FROM (SELECT coalesce(user_id, session_user_id) AS user_id, digest, id AS token_id,
-                role AS token_role, expires_at, ",
+                role AS token_role, group_names, expires_at, ",
     last_use!(),
     " AS used_at, not_before,
                 cookie_only
@@ -105,7 +107,11 @@ fn decode_bounds(row: Row<'_>, role: &str) -> sqlx::Result<TokenBounds> {
         .transpose()
         .map_err(|error| Error::Decode(Box::new(error)))?;
     match row.optional_seconds("not_before")? {
-        None => Ok(TokenBounds::ApiKey { role }),
+        None => {
+            let groups: Option<String> = row.get("group_names")?;
+            let groups = groups.as_deref().map(parse_group_names).transpose()?;
+            Ok(TokenBounds::ApiKey { role, groups })
+        }
         Some(_) if role.is_some() => Err(Error::Decode("a session has a role".into())),
         Some(not_before) => Ok(TokenBounds::Session {
             not_before,
