@@ -5,12 +5,14 @@
 
 use crate::{
     former_username::FormerUsername,
+    group::Membership,
     password::NO_PASSWORD,
     principal::Principal,
     tokens::{NewPasswordLink, NewToken, TokenKind},
 };
-use rolegate_proto::Role;
+use rolegate_proto::{GroupName, Role};
 use secrecy::SecretString;
+use std::collections::BTreeSet;
 
 /// A user to insert. The database assigns the id.
 #[derive(Debug)]
@@ -25,8 +27,37 @@ pub(crate) struct NewUser {
     pub(crate) link: Option<NewPasswordLink>,
 }
 
-/// A new name for a user who has not changed since they were read. If the user has changed, the write finds no such
-/// user.
+/// The changes of one user that are made together. A write of a new name or a new end finds no such user if the old one
+/// has changed since the user was read.
+#[derive(Debug, Default)]
+pub(crate) struct UserUpdate {
+    /// The new name; `None` to keep the name.
+    pub(crate) rename: Option<Rename>,
+    /// Disables the user if true, and enables the user if false; `None` keeps the stored value.
+    pub(crate) disabled: Option<bool>,
+    /// The new end of the account; `None` to keep the end.
+    pub(crate) end: Option<NewEnd>,
+}
+
+impl UserUpdate {
+    /// Tells whether nothing would be changed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rename.is_none() && self.disabled.is_none() && self.end.is_none()
+    }
+}
+
+/// A new end of an account, in Unix seconds; `None` stands for no end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewEnd {
+    /// The end when the user was read.
+    pub(crate) from: Option<u64>,
+    /// True if `from` had passed when the user was read. The change then revokes the tokens and sessions, because they
+    /// must not become valid again.
+    pub(crate) has_passed: bool,
+    pub(crate) to: Option<u64>,
+}
+
+/// A new name for a user who has not changed since they were read.
 #[derive(Debug)]
 pub(crate) struct Rename {
     /// The name of the user when they were read.
@@ -35,8 +66,6 @@ pub(crate) struct Rename {
     pub(crate) to: String,
     /// The `tokens_not_before` of the user when they were read.
     pub(crate) tokens_not_before: u64,
-    /// Also disables the user if true, and enables the user if false; `None` keeps the stored value.
-    pub(crate) disabled: Option<bool>,
 }
 
 /// A change of one user.
@@ -53,12 +82,21 @@ pub(crate) enum Change {
         from: Role,
         to: Role,
     },
-    /// Renames a user. A new name revokes access tokens, because they contain the old name, whereas sessions and API
-    /// keys stay valid.
-    Rename { user_id: i64, rename: Rename },
-    /// Disables or enables a user. Disabling also revokes the user's tokens and ends the sessions, as
+    /// Renames, disables or enables a user, or moves the end of the account.
+    ///
+    /// A new name revokes access tokens, because they contain the old name, whereas sessions and API keys stay valid.
+    /// Disabling a user, and moving an end that has passed, also revokes the user's tokens and ends the sessions, as
     /// [`Self::RevokeTokens`] by an admin does.
-    SetDisabled { user_id: i64, disabled: bool },
+    Update { user_id: i64, update: UserUpdate },
+    /// Adds a user to a group, changes the end of the membership or, if `to` is `None`, removes the user from the group.
+    /// Fails with `GroupLimit` if the user is in too many groups. Memberships of the user that have ended are deleted.
+    SetMembership {
+        user_id: i64,
+        group: GroupName,
+        /// The membership before the change, as the use case has read it; `None` if there was none.
+        from: Option<Membership>,
+        to: Option<Membership>,
+    },
     /// Revokes the access tokens of a user, and deletes the user's sessions except the one by which the owner acts.
     ///
     /// `tokens_not_before` becomes a time shortly after the present. If it is not earlier than that already, it grows
@@ -100,6 +138,15 @@ pub(crate) enum Change {
     TurnOffSecondFactor { user_id: i64 },
 }
 
+/// A change of a group by an admin or the operator.
+#[derive(Debug)]
+pub(crate) enum GroupChange {
+    /// Creates a group. Fails with `GroupTaken` if another group has the name.
+    Create { name: GroupName },
+    /// Deletes a group and its memberships. Fails with `GroupInUse` if API keys name the group.
+    Delete { group_id: i64 },
+}
+
 /// A change of the API keys or sessions of users.
 #[derive(Debug)]
 pub(crate) enum TokenChange {
@@ -132,6 +179,15 @@ pub(crate) struct NewTokens {
     /// The time at which the tokens were created, in Unix seconds.
     pub(crate) created_at: u64,
     pub(crate) tokens: Vec<NewToken>,
+}
+
+impl NewTokens {
+    /// Returns the groups that the tokens name, each once.
+    pub(crate) fn groups(&self) -> Vec<GroupName> {
+        let named = self.tokens.iter().filter_map(|token| token.stored.groups());
+        let groups: BTreeSet<GroupName> = named.flatten().copied().collect();
+        groups.into_iter().collect()
+    }
 }
 
 /// Says whether the other session of a sign-in ends with the session in a cookie.
@@ -202,8 +258,8 @@ impl Change {
         match self {
             Self::CreateUser(_) => None,
             Self::SetRole { user_id, .. }
-            | Self::Rename { user_id, .. }
-            | Self::SetDisabled { user_id, .. }
+            | Self::Update { user_id, .. }
+            | Self::SetMembership { user_id, .. }
             | Self::RevokeTokens { user_id }
             | Self::RevokeTokensAgain { user_id, .. }
             | Self::DeleteUser { user_id }

@@ -135,6 +135,8 @@ impl Entry {
             session_id = number("session_id"),
             session = text("session"),
             role = text("role"),
+            group = text("group"),
+            members = number("members"),
             from,
             to,
             actor_id = actor.and_then(|row| row.actor_id),

@@ -3,11 +3,20 @@
 /// The event of a renaming. Its entry has two usernames, the old one and the new one.
 pub(crate) const USER_RENAMED: &str = "user_renamed";
 
+/// The event of a new end of an account.
+pub(super) const USER_END_SET: &str = "user_end_set";
+pub(super) const GROUP_CREATED: &str = "group_created";
+pub(super) const GROUP_DELETED: &str = "group_deleted";
+/// The event of a new membership, or of a new end of one.
+pub(super) const MEMBERSHIP_SET: &str = "membership_set";
+/// The event of the end of a membership by an admin or the operator, also by the deletion of the group.
+pub(super) const MEMBERSHIP_REMOVED: &str = "membership_removed";
+
 /// The event of an erasure: the usernames and addresses of a deleted user were removed from the record.
 pub(crate) const AUDIT_ERASED: &str = "audit_erased";
 
 /// All events that a row of the record can have. The command `audit list` refuses any other name as a filter.
-pub(crate) const EVENTS: [&str; 32] = [
+pub(crate) const EVENTS: [&str; 37] = [
     "registered",
     "user_created",
     "user_imported",
@@ -25,6 +34,11 @@ pub(crate) const EVENTS: [&str; 32] = [
     "user_disabled",
     "user_enabled",
     "user_deleted",
+    USER_END_SET,
+    GROUP_CREATED,
+    GROUP_DELETED,
+    MEMBERSHIP_SET,
+    MEMBERSHIP_REMOVED,
     "tokens_revoked",
     "api_key_created",
     "api_key_deleted",
@@ -42,9 +56,9 @@ pub(crate) const EVENTS: [&str; 32] = [
     "restored",
 ];
 
-/// The events of changes that are sent to the services that follow the changes of users. They keep a user's name, role
-/// and state, so only changes of these are sent.
-pub(super) const PUBLISHED: [&str; 8] = [
+/// The events of changes that are sent to the services that follow the changes of users. They keep a user's name, role,
+/// state, end and groups, so only changes of these are sent.
+pub(super) const PUBLISHED: [&str; 11] = [
     "registered",
     "user_created",
     "user_imported",
@@ -53,4 +67,7 @@ pub(super) const PUBLISHED: [&str; 8] = [
     "user_disabled",
     "user_enabled",
     "user_deleted",
+    USER_END_SET,
+    MEMBERSHIP_SET,
+    MEMBERSHIP_REMOVED,
 ];

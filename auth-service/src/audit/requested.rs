@@ -1,12 +1,16 @@
 //! A change with the principal who makes it and the request that caused it. The entries of the log and the record are
 //! made from all three. The store inserts the rows in the transaction of the change.
 
+mod groups;
+
 use super::{
-    AUDIT_ERASED, AuditRow, EndedCredentials, Entry, USER_RENAMED, UserState, events::PUBLISHED,
+    AUDIT_ERASED, AuditRow, EndedCredentials, Entry, USER_RENAMED, UserState,
+    events::{MEMBERSHIP_REMOVED, MEMBERSHIP_SET, PUBLISHED, USER_END_SET},
 };
 use crate::{
-    change::{Change, TokenChange},
+    change::{Change, TokenChange, UserUpdate},
     former_username::FORMER_DIGEST,
+    group::{Membership, format_end},
     principal::Principal,
     tokens::{OpaqueToken, TokenKind},
     user::User,
@@ -126,7 +130,7 @@ impl<C> Requested<C> {
 }
 
 impl Requested<Change> {
-    /// Returns the event of the change, or the first one if it has two.
+    /// Returns the event of the change, or the first one if it has several.
     fn event(&self) -> &'static str {
         match &self.change {
             Change::CreateUser(_) => match self.by {
@@ -134,8 +138,15 @@ impl Requested<Change> {
                 _ => "user_created",
             },
             Change::SetRole { .. } => "role_changed",
-            Change::Rename { .. } => USER_RENAMED,
-            Change::SetDisabled { disabled, .. } => state_event(*disabled),
+            Change::Update { update, .. } => match (&update.rename, update.disabled) {
+                (Some(_), _) => USER_RENAMED,
+                (None, Some(disabled)) => state_event(disabled),
+                (None, None) => USER_END_SET,
+            },
+            Change::SetMembership { to, .. } => match to {
+                Some(_) => MEMBERSHIP_SET,
+                None => MEMBERSHIP_REMOVED,
+            },
             Change::RevokeTokens { .. } | Change::RevokeTokensAgain { .. } => "tokens_revoked",
             Change::DeleteUser { .. } => "user_deleted",
             Change::SetPassword { .. } => match self.by {
@@ -156,16 +167,20 @@ impl Requested<Change> {
     /// Returns the entries of the change of `user`, who is given as the change left the user. All lines of the log are
     /// made from them, and all rows except that of a role change on PostgreSQL: see [`Self::entry_for_role`].
     pub(crate) fn entries(&self, user: &User) -> Vec<Entry> {
+        if let Change::Update { update, .. } = &self.change {
+            return self.update_entries(update, user);
+        }
         let event = self.event();
         let role = user.role.as_str();
         let details = match &self.change {
             Change::SetRole { from, to, .. } => role_details(*from, *to),
-            Change::Rename { rename, .. } => json!({ FORMER_DIGEST: rename.from.digest() }),
+            Change::SetMembership {
+                group, from, to, ..
+            } => json!({ "group": group.as_str(), "from": end_of(*from), "to": end_of(*to) }),
             Change::DeleteUser { .. } => {
                 json!({ "role": role, "user_created_at": user.created_at.unwrap_or_default() })
             }
             Change::CreateUser(_)
-            | Change::SetDisabled { .. }
             | Change::RevokeTokens { .. }
             | Change::RevokeTokensAgain { .. }
                 if event != "registered" =>
@@ -175,16 +190,29 @@ impl Requested<Change> {
             _ => json!({}),
         };
         let mut entries = vec![self.entry_for_user(event, user, details)];
-        if let Change::Rename { rename, .. } = &self.change {
-            entries[0].row.former_username = Some(rename.from.to_stored());
-            if let Some(disabled) = rename.disabled {
-                let details = json!({ "role": role });
-                entries.push(self.entry_for_user(state_event(disabled), user, details));
-            }
-        }
         // A logout names its actor even if users log themselves out.
         if let (Change::RevokeTokens { .. }, Principal::Owner(actor)) = (&self.change, &self.by) {
             entries[0].set_actor(&actor.user);
+        }
+        entries
+    }
+
+    /// Returns an entry for each part of an update of `user`.
+    fn update_entries(&self, update: &UserUpdate, user: &User) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        if let Some(rename) = &update.rename {
+            let details = json!({ FORMER_DIGEST: rename.from.digest() });
+            let mut entry = self.entry_for_user(USER_RENAMED, user, details);
+            entry.row.former_username = Some(rename.from.to_stored());
+            entries.push(entry);
+        }
+        if let Some(disabled) = update.disabled {
+            let details = json!({ "role": user.role.as_str() });
+            entries.push(self.entry_for_user(state_event(disabled), user, details));
+        }
+        if let Some(end) = update.end {
+            let details = json!({ "from": format_end(end.from), "to": format_end(end.to) });
+            entries.push(self.entry_for_user(USER_END_SET, user, details));
         }
         entries
     }
@@ -281,7 +309,11 @@ impl Requested<BulkChange> {
 
     /// Returns the entry of an imported user.
     pub(crate) fn entry_for_import(&self, user: &User) -> Entry {
-        self.entry_for_user(self.event(), user, json!({ "role": user.role.as_str() }))
+        let mut details = json!({ "role": user.role.as_str() });
+        if !user.memberships.is_empty() {
+            details["groups"] = user.group_names().into();
+        }
+        self.entry_for_user(self.event(), user, details)
     }
 
     /// Returns the entry that says that `rows` rows about a deleted user were erased.
@@ -297,6 +329,11 @@ impl Requested<BulkChange> {
     pub(crate) fn log_outcome_unknown(&self) {
         self.log_unknown_outcome(self.event(), None);
     }
+}
+
+/// Returns the end of a membership for the record; `None` if there is no membership.
+fn end_of(membership: Option<Membership>) -> Option<String> {
+    membership.map(|membership| format_end(membership.until))
 }
 
 fn role_details(from: Role, to: Role) -> Value {

@@ -100,12 +100,13 @@ pub(crate) fn unrecorded_refusals(count: u64) -> Entry {
 }
 
 /// Logs that Envoy had to refuse a request of `actor`, with the reason. `route` is the host and the path
-/// without the query. `required_roles` is the text in the configuration of the route.
+/// without the query. `required_roles` and `required_groups` are the texts in the configuration of the route.
 pub(crate) fn log_access_denial(
     actor: &User,
     method: &str,
     route: &str,
-    required_roles: &str,
+    required_roles: Option<&str>,
+    required_groups: Option<&str>,
     reason: Reason,
 ) {
     audit_line!(
@@ -115,6 +116,7 @@ pub(crate) fn log_access_denial(
         method,
         route,
         required_roles,
+        required_groups,
         reason = reason.as_str(),
     );
 }
@@ -122,11 +124,23 @@ pub(crate) fn log_access_denial(
 /// Logs that Envoy had to refuse a request that a page of another site may have caused, unless
 /// [`CROSS_SITE_DENIALS`] suppresses the line. The line names no user, because the credentials of the request
 /// were not checked. `route` is the host and the path without the query.
-pub(crate) fn log_cross_site_denial(method: &str, route: &str, required_roles: &str) {
+pub(crate) fn log_cross_site_denial(
+    method: &str,
+    route: &str,
+    required_roles: Option<&str>,
+    required_groups: Option<&str>,
+) {
     let client = client_key(RequestContext::client_address()).to_string();
     if !CROSS_SITE_DENIALS.claim((client, format!("{method} {route}"))) {
         return;
     }
     let reason = HttpReason::CrossSite.as_str();
-    audit_line!("access_denied", method, route, required_roles, reason);
+    audit_line!(
+        "access_denied",
+        method,
+        route,
+        required_roles,
+        required_groups,
+        reason
+    );
 }

@@ -23,7 +23,7 @@ use crate::{
         user_change::CheckedChange,
     },
     tokens::OpaqueToken,
-    user::User,
+    user::{User, memberships},
 };
 use futures_util::stream::{BoxStream, StreamExt as _, try_unfold};
 use pending_rows::insert_pending;
@@ -197,8 +197,8 @@ impl UserStore {
         self.database.read(push_filter(select, filter)).await
     }
 
-    /// Returns the next changes of users after this revision, by ascending revision. Their number is limited, so there
-    /// may be more.
+    /// Returns the next changes of users after this revision, by ascending revision, with the groups and the end that
+    /// each user has now. Their number is limited, so there may be more.
     pub(crate) async fn changes_after(
         &self,
         revision: i64,
@@ -206,10 +206,15 @@ impl UserStore {
         let select = self
             .database
             .statement(
-                "SELECT revision, event, user_id, username, state, details,
-                    (SELECT revision || ':' || digest FROM audit_seal
-                        WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1) AS seal
-                FROM audit WHERE state IS NOT NULL AND revision > $1 ORDER BY revision LIMIT $2",
+                concat!(
+                    "SELECT revision, event, user_id, audit.username AS username, state, details,
+                        (SELECT revision || ':' || digest FROM audit_seal
+                            WHERE audit_seal.revision >= audit.revision ORDER BY revision LIMIT 1) AS seal, ",
+                    memberships!(),
+                    r#", "user".until AS until
+                    FROM audit LEFT JOIN "user" ON "user".id = audit.user_id AND event <> 'user_deleted'
+                    WHERE state IS NOT NULL AND revision > $1 ORDER BY revision LIMIT $2"#
+                ),
             )
             .bind(revision)
             .bind(MAX_CHANGES);
@@ -262,7 +267,10 @@ impl UserStore {
             if page.is_empty() {
                 return Ok(None);
             }
-            let users: Vec<User> = page.into_iter().map(|found| found.user).collect();
+            let users: Vec<User> = page
+                .into_iter()
+                .map(|found| found.credentials.user)
+                .collect();
             Ok(Some((users, export)))
         });
         Ok(Snapshot {

@@ -1,6 +1,9 @@
 //! Inserts unsealed rows of the record. A row about a change is inserted in the transaction of the change.
 
-use crate::audit::{AuditRow, Entry};
+use crate::{
+    audit::{AuditRow, Entry},
+    user::{is_disabled, is_in_force},
+};
 use rolegate_sql_store::{Columns as _, Statement};
 use std::slice;
 
@@ -11,6 +14,40 @@ const ASSIGNED: [&str; 4] = ["revision", "id", "at", "commitments"];
 /// database, which determines the SQL dialect.
 pub(in crate::store) fn insert_pending(start: Statement, entries: &[Entry]) -> Statement {
     insert(start, entries, "state").push(" RETURNING id")
+}
+
+/// Builds the statement that inserts an unsealed row about each member of the group with this name. The rows are those
+/// of the entry, with the id, the name and the state of the member.
+pub(in crate::store) fn insert_pending_of_members(
+    start: Statement,
+    entry: &Entry,
+    group_name: &str,
+) -> Statement {
+    let columns = AuditRow::column_names().filter(|name| !ASSIGNED.contains(name));
+    let values = columns.clone().map(|name| match name {
+        "user_id" => "member.user_id",
+        "username" => "member.username",
+        "state" => "member.state",
+        name => name,
+    });
+    start
+        .push("INSERT INTO audit_pending (at, ")
+        .push_list(columns.clone())
+        .push(") SELECT $NOW, ")
+        .push_list(values)
+        .push(" FROM (SELECT ")
+        .push_list(columns)
+        .push_rows([&entry.row])
+        .push(concat!(
+            ") AS entry, (SELECT membership.user_id, username, role || CASE WHEN ",
+            is_disabled!(),
+            " THEN ' disabled' ELSE '' END AS state
+                FROM membership JOIN \"user\" ON id = membership.user_id WHERE ",
+            is_in_force!(),
+            " AND group_name = "
+        ))
+        .push_bind(group_name)
+        .push(") AS member")
 }
 
 /// Ends a statement of PostgreSQL that begins with `WITH written AS (` and returns the row of a user. If that row
