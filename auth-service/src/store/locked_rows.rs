@@ -1,5 +1,5 @@
-//! Checks conditions of a change by the rows that its transaction has locked: whether an admin makes it, whether an
-//! active admin remains, and whether a token may be inserted.
+//! Checks conditions of a change by the rows that its transaction has locked: whether an admin makes it, whether a
+//! lasting admin remains, and whether a token may be inserted.
 
 use super::write_error::WriteError;
 use crate::{
@@ -9,18 +9,20 @@ use crate::{
 use rolegate_proto::Role;
 use secrecy::ExposeSecret as _;
 
-/// The effect of a write on the number of active admins, who are the admins that are not disabled. At least one of them
-/// must remain.
+/// The effect of a write on the number of lasting admins, who are the enabled admins without an end. At least one of
+/// them must remain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AdminCount {
-    /// Every active admin remains an active admin.
+    /// Every lasting admin remains one.
     Kept,
-    /// After the write, the user is not an active admin, because the write demotes, disables or deletes the user.
+    /// After the write, the user is not a lasting admin, because the write demotes, disables or deletes the user, or
+    /// sets the end of the account.
     Lowered,
 }
 
-/// Checks that the user with the id `actor` is an active admin, that the user `user_id` exists, and that an active admin remains after the
-/// write. Without an actor, the user or an operator makes the change, and only the existence of the user is checked.
+/// Checks that the user with the id `actor` is an active admin, that the user `user_id` exists, and that a lasting admin
+/// remains after the write. Without an actor, the user or an operator makes the change, and only the existence of the
+/// user is checked.
 ///
 /// `locked` must contain the rows of the user and of the actor. If `admin_count` is [`AdminCount::Lowered`], it must
 /// also contain the rows of all active admins.
@@ -40,12 +42,12 @@ pub(super) fn require_admin(
     }
     let user = find(user_id).ok_or(WriteError::UserNotFound)?;
     // A change by an operator has no actor, and may remove even the last admin.
-    if actor.is_none() || admin_count == AdminCount::Kept || !user.is_active_admin() {
+    if actor.is_none() || admin_count == AdminCount::Kept || !user.is_lasting_admin() {
         return Ok(());
     }
     let other_stays = locked
         .iter()
-        .any(|other| other.id != user_id && other.is_active_admin());
+        .any(|other| other.id != user_id && other.is_lasting_admin());
     if other_stays {
         Ok(())
     } else {

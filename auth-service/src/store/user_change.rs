@@ -1,7 +1,7 @@
 //! The changes of users that auth-service reads from the record and sends to other services, such as posts-service.
 
 use super::{checked_row::UnreadableColumn, seal::SealReference};
-use crate::audit::UserState;
+use crate::{audit::UserState, group::Membership};
 use rolegate_proto::Role;
 use rolegate_sql_store::{Row, TableRow};
 use serde_json::Value;
@@ -22,6 +22,10 @@ pub(crate) struct UserChange {
     /// The time at which the user was created, in Unix seconds; 0 if the time is not known. It is `None` except for a
     /// deletion and in a snapshot, and also for a deletion that an older replica recorded.
     pub(crate) created_at: Option<u64>,
+    /// The memberships of the user when the change was read, which may be later than the change.
+    pub(crate) memberships: Vec<Membership>,
+    /// When the account ends, in Unix seconds; `None` if it has no end. It is as of the read, too.
+    pub(crate) until: Option<u64>,
 }
 
 /// A change in the record, or the reason why it cannot be read. The changes before an unreadable one can still be used.
@@ -48,6 +52,7 @@ impl TableRow for UserChange {
         let state: Option<String> = row.get("state")?;
         let details: String = row.get("details")?;
         let seal: Option<String> = row.get("seal")?;
+        let memberships: Option<String> = row.get("groups")?;
         let details: Value =
             serde_json::from_str(&details).map_err(|error| malformed("details", error))?;
         let user_id = user_id.ok_or_else(|| malformed("user_id", "it is null"))?;
@@ -65,6 +70,8 @@ impl TableRow for UserChange {
             disabled: state.disabled,
             deleted: event == "user_deleted",
             created_at: details["user_created_at"].as_u64(),
+            memberships: Membership::parse_list(memberships.as_deref())?,
+            until: row.optional_seconds("until")?,
         })
     }
 }

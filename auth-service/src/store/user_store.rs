@@ -7,7 +7,7 @@
 //! transaction (`audit`).
 //!
 //! - `users` reads users, and `changes` changes them. `tokens` has API keys, sessions, password links and pending
-//!   sign-ins, `second_factor` has second factors, and `audit` has the record.
+//!   sign-ins, `second_factor` has second factors, `groups` has groups and memberships, and `audit` has the record.
 //! - `user_rows` has the statements that read users, and `encoding` converts the numbers in columns.
 //! - `additions` limits how much is added to a user.
 //! - `usage_writer` stores the times of the last uses of tokens and passwords in the background, and `usage_pauses`
@@ -17,6 +17,7 @@ mod additions;
 pub(super) mod audit;
 mod changes;
 pub(super) mod encoding;
+mod groups;
 mod locked_writes;
 mod second_factor;
 pub(super) mod tokens;

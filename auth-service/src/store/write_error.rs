@@ -1,7 +1,18 @@
 //! The error of all writes in the database of users.
 
-use rolegate_sql_store::StoreError;
+use rolegate_sql_store::{StoreError, row};
 use std::time::Duration;
+
+row! {
+    /// An API key that names a group.
+    #[derive(Debug)]
+    pub struct NamingKey {
+        /// The name of the key.
+        pub key: String,
+        /// The username of the user of the key.
+        pub username: String,
+    }
+}
 
 /// The reason why a write failed.
 ///
@@ -23,8 +34,8 @@ pub enum WriteError {
     /// The actor is no longer an admin.
     #[error("the actor is not an admin")]
     NotAdmin,
-    /// The user is the last admin who is not disabled.
-    #[error("no admin would be left")]
+    /// The user is the last enabled admin whose account has no end.
+    #[error("no enabled admin without an end would be left")]
     LastAdmin,
     /// The user is an admin, and admins cannot create keys for other admins.
     #[error("the user is an admin")]
@@ -39,6 +50,21 @@ pub enum WriteError {
         /// The time until the limit allows another addition.
         retry_after: Duration,
     },
+    /// No group has this id or name.
+    #[error("the group does not exist")]
+    GroupNotFound,
+    /// Another group has the name.
+    #[error("the group exists already")]
+    GroupTaken,
+    /// The user is in [`MAX_GROUPS`](rolegate_proto::limits::MAX_GROUPS) groups.
+    #[error("the user is in too many groups")]
+    GroupLimit,
+    /// API keys name the group.
+    #[error("API keys name the group")]
+    GroupInUse(Vec<NamingKey>),
+    /// The user is not in the group.
+    #[error("the user is not in the group")]
+    MembershipNotFound,
     /// The second factor of the user is not on.
     #[error("the second factor is not on")]
     SecondFactorOff,

@@ -3,11 +3,16 @@
 use super::OperatorDatabase;
 use crate::{
     audit::{BulkChange, Entry, Requested, parse_details},
+    change::GroupChange,
+    group::{Group, Membership},
     principal::Principal,
-    store::user_store::{audit::pending_rows::insert_pending, user_rows::USER_COLUMNS},
+    store::user_store::{
+        audit::pending_rows::insert_pending, encoding::encode_seconds, user_rows::USER_COLUMNS,
+    },
     user::{User, UserRecord},
 };
 use rolegate_sql_store::{Columns as _, LongTransaction, StoreError, row};
+use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 
 /// A transaction that inserts users. If it is dropped without a commit, no user is inserted.
@@ -21,6 +26,33 @@ row! {
         user_id: i64,
         details: String,
     }
+}
+
+row! {
+    /// A membership of an imported user, as a row to insert.
+    #[derive(Serialize)]
+    struct MembershipRow {
+        user_id: i64,
+        group_name: String,
+        until: Option<i64>,
+    }
+}
+
+impl MembershipRow {
+    fn new(user_id: i64, membership: &Membership) -> Self {
+        Self {
+            user_id,
+            group_name: membership.group.to_string(),
+            until: membership.until.map(encode_seconds),
+        }
+    }
+}
+
+/// Returns the entry of a group that the import has created. Its name came from the import, so it is well-formed.
+fn entry_for_created_group(group: &Group) -> Option<Entry> {
+    let name = group.name.parse().ok()?;
+    let request = Requested::new(Principal::Operator, GroupChange::Create { name });
+    Some(request.entry_for_group(group))
 }
 
 impl OperatorDatabase {
@@ -44,7 +76,15 @@ impl Import {
         self.date_after_deletions(&mut users).await?;
         // Users without an id come last. Otherwise SQLite could assign them an id that a later row has.
         users.sort_by_key(|user| user.id.is_none());
-        let inserted = self.insert_rows(&users).await?;
+        let mut inserted = self.insert_rows(&users).await?;
+        let mut memberships: HashMap<String, Vec<Membership>> = users
+            .into_iter()
+            .map(|user| (user.username, user.memberships))
+            .collect();
+        for user in &mut inserted {
+            user.memberships = memberships.remove(&user.username).unwrap_or_default();
+        }
+        self.insert_memberships(&inserted).await?;
         self.record(&inserted).await?;
         Ok(inserted.into_iter().map(|user| user.username).collect())
     }
@@ -66,6 +106,39 @@ impl Import {
             .push(" ON CONFLICT DO NOTHING RETURNING ")
             .push(USER_COLUMNS);
         self.transaction.fetch(insert).await
+    }
+
+    /// Inserts the memberships of imported users, and creates the groups that do not exist yet.
+    async fn insert_memberships(&mut self, inserted: &[User]) -> Result<(), StoreError> {
+        let rows: Vec<MembershipRow> = inserted
+            .iter()
+            .flat_map(|user| {
+                user.memberships
+                    .iter()
+                    .map(|it| MembershipRow::new(user.id, it))
+            })
+            .collect();
+        if rows.is_empty() {
+            return Ok(());
+        }
+        let create = self
+            .transaction
+            .statement(r#"INSERT INTO "group" (name) SELECT DISTINCT group_name"#)
+            .push_rows(&rows)
+            .push(" ORDER BY group_name ON CONFLICT (name) DO NOTHING RETURNING id, name, CAST(0 AS bigint) AS members");
+        let created: Vec<Group> = self.transaction.fetch(create).await?;
+        let insert = self
+            .transaction
+            .statement("INSERT INTO membership (")
+            .push_columns::<MembershipRow>()
+            .push(") SELECT ")
+            .push_columns::<MembershipRow>()
+            .push_rows(&rows);
+        self.transaction.execute(insert).await?;
+        let entries: Vec<Entry> = created.iter().filter_map(entry_for_created_group).collect();
+        let record = insert_pending(self.transaction.statement(""), &entries);
+        self.transaction.execute(record).await?;
+        Ok(())
     }
 
     async fn record(&mut self, inserted: &[User]) -> Result<(), StoreError> {

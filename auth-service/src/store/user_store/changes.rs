@@ -1,15 +1,16 @@
 //! Makes the changes of users.
 //!
-//! `plan` derives the statements of a change, and the rows to lock, from the change and its principal: `users`,
-//! `credentials` and `second_factor` contain the plans. `change_user` runs a plan in one transaction, which also records
-//! the change.
+//! `plan` derives the statements of a change, and the rows to lock, from the change and its principal. `users`,
+//! `memberships`, `credentials` and `second_factor` contain the plans. `change_user` runs a plan in one transaction,
+//! which also records the change.
 
 mod credentials;
+mod memberships;
 mod plan;
 mod second_factor;
 mod users;
 
-use super::{UserStore, additions::recent_additions, tokens::revocation::GROW};
+use super::{UserStore, additions::recent_additions, groups::to_names, tokens::revocation::GROW};
 use crate::{audit::Requested, change::Change, store::WriteError, user::User};
 use plan::Plan;
 use rolegate_sql_store::FollowUp;
@@ -21,7 +22,7 @@ impl UserStore {
     ///
     /// - An admin must still be one; otherwise the write fails with [`WriteError::ActorNotFound`] or
     ///   [`WriteError::NotAdmin`], and a change of a password with [`WriteError::UserNotFound`]. It fails with
-    ///   [`WriteError::LastAdmin`] if no admin would be left.
+    ///   [`WriteError::LastAdmin`] if no enabled admin without an end would be left.
     /// - If the user does not exist, or no longer fits what the principal has verified, the write fails with
     ///   [`WriteError::UserNotFound`].
     /// - For a change by the operator, the user only has to exist.
@@ -43,17 +44,34 @@ impl UserStore {
             .write_guarded(plan.guard, request.by.admin_id(), plan.update, record)
             .await;
         let changed = match (written, &request.change) {
-            (Err(WriteError::Store(error)), Change::Rename { .. })
+            (Err(WriteError::Store(error)), Change::Update { .. })
                 if error.is_unique_violation() =>
             {
                 return Err(WriteError::UsernameTaken);
             }
             (written, _) => written?.pop(),
         };
-        if let (None, Change::BeginSecondFactor { user_id, .. }) = (&changed, &request.change) {
-            recent_additions(&self.database, *user_id).await?.check(1)?;
+        if changed.is_none() {
+            self.check_more_conditions(&request.change).await?;
         }
         changed.ok_or(plan.nothing_changed)
+    }
+
+    /// Checks those conditions of a change that has changed nothing which have errors of their own.
+    async fn check_more_conditions(&self, change: &Change) -> Result<(), WriteError> {
+        match change {
+            Change::BeginSecondFactor { user_id, .. } => {
+                recent_additions(&self.database, *user_id).await?.check(1)
+            }
+            Change::SetMembership { group, .. } => {
+                let found = self.existing_groups(&to_names(&[*group])).await?;
+                if found.is_empty() {
+                    return Err(WriteError::GroupNotFound);
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
     }
 
     fn plan(&self, request: &Requested<Change>) -> Plan {
@@ -61,12 +79,10 @@ impl UserStore {
         match &request.change {
             Change::CreateUser(new) => self.create_user(by, new),
             Change::SetRole { user_id, from, to } => self.set_role(request, *user_id, *from, *to),
-            Change::Rename { user_id, rename } => {
-                self.update_user(*user_id, Some(rename), rename.disabled)
-            }
-            Change::SetDisabled { user_id, disabled } => {
-                self.update_user(*user_id, None, Some(*disabled))
-            }
+            Change::Update { user_id, update } => self.update_user(*user_id, update),
+            Change::SetMembership {
+                user_id, group, to, ..
+            } => self.set_membership(*user_id, *group, *to),
             Change::RevokeTokens { user_id } => self.revoke_tokens(by, *user_id),
             Change::RevokeTokensAgain {
                 user_id,

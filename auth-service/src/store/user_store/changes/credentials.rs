@@ -11,6 +11,7 @@ use crate::{
             locked_writes::Guard,
             tokens::ending::push_session_exists,
             tokens::revocation::{GROW, LOWER, REVOKE, push_revocation_times},
+            user_rows::{IS_ACTIVE, push_admin_condition},
             users::{HASH_PREFIX, SET_PASSWORD},
         },
     },
@@ -88,16 +89,17 @@ fn push_password_condition(update: Statement, by: &Principal) -> Statement {
     match by {
         Principal::Owner(actor) => {
             let update = update
+                .push(" AND ")
+                .push(IS_ACTIVE)
                 .push(" AND tokens_not_before = ")
                 .push_bind(encode_seconds(actor.user.tokens_not_before));
             push_session_exists(update, by)
         }
-        Principal::Admin(actor) => update
-            .push(r#" AND EXISTS (SELECT 1 FROM "user" WHERE role = 'admin' AND NOT disabled AND id = "#)
-            .push_bind(actor.user.id)
-            .push(")"),
+        Principal::Admin(actor) => push_admin_condition(update, actor.user.id),
         Principal::Link { digest } => update
-            .push(r#" AND NOT disabled AND EXISTS (SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = "#)
+            .push(" AND ")
+            .push(IS_ACTIVE)
+            .push(r#" AND EXISTS (SELECT 1 FROM password_link WHERE user_id = "user".id AND digest = "#)
             .push_bind(digest.as_str())
             .push(" AND expires_at > $NOW)"),
         _ => update,

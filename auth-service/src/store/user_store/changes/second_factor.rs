@@ -15,13 +15,17 @@ use crate::{
             tokens::revocation::{GROW, push_revocation_times},
         },
     },
+    user::is_disabled,
 };
 use rolegate_sql_store::row;
 use serde::Serialize;
 
-/// The condition that the user is unchanged since the read: the second factor was not turned on, and the tokens were
-/// not revoked.
-const UNCHANGED: &str = " AND NOT second_factor AND tokens_not_before = $2";
+/// The condition that the user is unchanged since the read: the second factor was not turned on, the tokens were not
+/// revoked, and the account has not ended.
+const UNCHANGED: &str = concat!(
+    " AND NOT second_factor AND tokens_not_before = $2 AND NOT ",
+    is_disabled!()
+);
 
 const BEGIN: &str = "INSERT INTO second_factor (user_id, secret) VALUES ($1, $2)
             ON CONFLICT (user_id) DO UPDATE SET secret = excluded.secret, last_step = 0";

@@ -1,9 +1,9 @@
-//! Plans that create, rename, disable and delete users, and change their roles.
+//! Plans that create, update and delete users, and change their roles.
 
 use super::plan::Plan;
 use crate::{
     audit::Requested,
-    change::{Change, NewUser, Rename},
+    change::{Change, NewUser, UserUpdate},
     principal::Principal,
     store::{
         WriteError,
@@ -70,20 +70,26 @@ impl UserStore {
         plan
     }
 
-    pub(super) fn update_user(
-        &self,
-        user_id: i64,
-        rename: Option<&Rename>,
-        disabled: Option<bool>,
-    ) -> Plan {
-        let ends_access = disabled == Some(true);
+    pub(super) fn update_user(&self, user_id: i64, update: &UserUpdate) -> Plan {
+        let UserUpdate {
+            rename,
+            disabled,
+            end,
+        } = update;
+        let disables = *disabled == Some(true);
+        let ends_access = disables || end.is_some_and(|end| end.has_passed);
         let mut update = self
             .database
             .statement(r#"UPDATE "user" SET disabled = coalesce($2, disabled)"#)
             .bind(user_id)
-            .bind(disabled);
+            .bind(*disabled);
         if let Some(rename) = rename {
             update = update.push(", username = ").push_bind(&*rename.to);
+        }
+        if let Some(end) = end {
+            update = update
+                .push(", until = ")
+                .push_bind(end.to.map(encode_seconds));
         }
         if ends_access || rename.is_some() {
             update = push_revocation_times(update.push(", ").push(REVOKE));
@@ -96,7 +102,15 @@ impl UserStore {
                 .push(" AND tokens_not_before = ")
                 .push_bind(encode_seconds(rename.tokens_not_before));
         }
-        let admin_count = if ends_access {
+        if let Some(end) = end {
+            update = update
+                .push(" AND until IS NOT DISTINCT FROM ")
+                .push_bind(end.from.map(encode_seconds));
+            if !end.has_passed {
+                update = update.push(r#" AND ("user".until IS NULL OR "user".until > $NOW)"#);
+            }
+        }
+        let admin_count = if disables || end.is_some_and(|end| end.to.is_some()) {
             AdminCount::Lowered
         } else {
             AdminCount::Kept
