@@ -5,6 +5,7 @@ mod admins;
 mod api_keys;
 mod audit;
 mod changes;
+mod groups;
 mod idle_sessions;
 mod listing;
 mod passwords;
@@ -43,6 +44,17 @@ use audit::{
     concurrent_sealing_gives_each_row_one_revision,
     each_change_is_recorded_once_with_its_actor_and_nothing_else_is,
     what_was_noted_is_recorded_and_rows_are_found_by_user_actor_and_event,
+};
+
+use groups::{
+    a_decision_learns_which_of_the_required_groups_exist,
+    a_group_has_one_name_and_an_id_that_is_never_given_out_twice,
+    a_group_that_a_key_names_is_not_deleted,
+    a_membership_counts_until_its_end_and_in_nothing_afterwards,
+    a_user_is_in_a_hundred_groups_at_most_when_many_are_set_at_once,
+    an_account_that_has_ended_is_disabled_and_revoked_when_its_end_moves,
+    deleting_a_group_ends_each_membership_and_records_it,
+    the_last_admin_is_the_last_one_without_an_end,
 };
 
 use idle_sessions::{
@@ -133,6 +145,14 @@ postgres_cluster::conformance_tests! {
         who_has_no_condition_cannot_act_like_the_operator,
         set_disabled_requires_an_admin_and_revokes_tokens,
         disabled_admin_may_not_write_and_is_no_admin_who_is_left,
+        a_group_has_one_name_and_an_id_that_is_never_given_out_twice,
+        a_membership_counts_until_its_end_and_in_nothing_afterwards,
+        a_decision_learns_which_of_the_required_groups_exist,
+        a_user_is_in_a_hundred_groups_at_most_when_many_are_set_at_once,
+        a_group_that_a_key_names_is_not_deleted,
+        deleting_a_group_ends_each_membership_and_records_it,
+        an_account_that_has_ended_is_disabled_and_revoked_when_its_end_moves,
+        the_last_admin_is_the_last_one_without_an_end,
         a_renamed_user_keeps_good_sessions_and_keys_and_no_access_token,
         a_name_is_taken_by_one_of_those_who_want_it,
         a_user_who_has_changed_since_they_were_read_is_not_renamed,
@@ -209,12 +229,17 @@ fn assert_not_found<T: std::fmt::Debug>(outcome: Result<T, WriteError>) {
 }
 
 async fn get(store: &UserStore, id: i64) -> Option<User> {
-    store.users_by_id(&[id]).await.expect("read").value.pop()
+    store
+        .users_by_id(&[id], &[])
+        .await
+        .expect("read")
+        .value
+        .pop()
 }
 
 async fn hash(store: &UserStore, username: &str) -> String {
     let found = store
-        .credentials_by_username(&[username.into()])
+        .credentials_by_username(&[username.into()], &[])
         .await
         .expect("read")
         .value;
@@ -266,13 +291,13 @@ async fn lookups_omit_unknown_keys(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let bob = insert(store, "bob", Role::AUTHOR).await;
     let mut found = store
-        .users_by_id(&[bob.id, 999, ann.id, -1])
+        .users_by_id(&[bob.id, 999, ann.id, -1], &[])
         .await
         .expect("read")
         .value;
     found.sort_by_key(|user| user.id);
     assert_eq!(found, [ann.clone(), bob]);
-    assert_eq!(store.users_by_id(&[]).await.expect("read").value, []);
+    assert_eq!(store.users_by_id(&[], &[]).await.expect("read").value, []);
     let names = [
         "carl".to_owned(),
         "ann".to_owned(),
@@ -280,7 +305,7 @@ async fn lookups_omit_unknown_keys(store: &UserStore) {
         "a'\"\\".to_owned(),
     ];
     let found = store
-        .credentials_by_username(&names)
+        .credentials_by_username(&names, &[])
         .await
         .expect("read")
         .value;
@@ -502,5 +527,5 @@ async fn closed_store_is_unavailable(store: &UserStore) {
     store.ping().await.expect("open");
     store.close().await;
     store.ping().await.expect_err("closed");
-    store.users_by_id(&[1]).await.expect_err("closed");
+    store.users_by_id(&[1], &[]).await.expect_err("closed");
 }

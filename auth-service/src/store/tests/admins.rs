@@ -103,7 +103,7 @@ pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &Us
     let refused = disable(store, as_admin(&ann), &admin).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");
     assert_not_found(disable(store, as_admin(&admin), &stranger(&ann)).await);
-    let began = store.users_by_id(&[]).await.expect("read").at;
+    let began = store.users_by_id(&[], &[]).await.expect("read").at;
     let first = disable(store, as_admin(&admin), &ann)
         .await
         .expect("allowed");
@@ -130,7 +130,7 @@ pub(super) async fn set_disabled_requires_an_admin_and_revokes_tokens(store: &Us
         let changed = Some(changed);
         assert_eq!(get(store, ann.id).await, changed);
         let found = store
-            .credentials_by_username(&["ann".into()])
+            .credentials_by_username(&["ann".into()], &[])
             .await
             .expect("read")
             .value

@@ -31,6 +31,7 @@ fn new_key(user: &User, digest: &str) -> NewToken {
 fn with_role(role: Option<Role>) -> TokenDetails {
     TokenDetails::ApiKey {
         role,
+        groups: None,
         created_by: None,
     }
 }
@@ -74,7 +75,11 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &UserStore)
     let two = add(store, &bob, "two").await;
     assert!(two.id > one.id);
     let digests = ["two", "none", "one", ""].map(str::to_owned);
-    let mut found = store.tokens_by_digest(&digests).await.expect("read").value;
+    let mut found = store
+        .tokens_by_digest(&digests, &[])
+        .await
+        .expect("read")
+        .value;
     found.sort_by_key(|key| key.token_id);
     let [first, second] = &found[..] else {
         panic!("{found:?}")
@@ -83,15 +88,24 @@ pub(super) async fn keys_are_found_by_digest_with_their_users(store: &UserStore)
         (&*first.digest, first.token_id, &first.user),
         ("one", one.id, &ann)
     );
-    let bounds = |role| TokenBounds::ApiKey { role };
-    assert_eq!((first.bounds, first.expires_at), (bounds(role), expires_at));
+    let bounds = |role| TokenBounds::ApiKey { role, groups: None };
+    assert_eq!(
+        (first.bounds.clone(), first.expires_at),
+        (bounds(role), expires_at)
+    );
     assert_eq!((second.token_id, &second.user), (two.id, &bob));
-    assert_eq!((second.bounds, second.expires_at), (bounds(None), None));
+    assert_eq!(
+        (second.bounds.clone(), second.expires_at),
+        (bounds(None), None)
+    );
     assert_eq!(
         store.tokens_of_user(KEY, ann.id).await.expect("read").value,
         [one]
     );
-    assert_eq!(store.tokens_by_digest(&[]).await.expect("read").value, []);
+    assert_eq!(
+        store.tokens_by_digest(&[], &[]).await.expect("read").value,
+        []
+    );
 }
 
 pub(super) async fn a_user_has_exactly_fifty_keys_at_most_when_many_are_made_at_once(
@@ -136,7 +150,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &Use
         assert_not_found(insert_token(store, Principal::Operator, two).await);
     }
     let found = store
-        .tokens_by_digest(&["one".to_owned()])
+        .tokens_by_digest(&["one".to_owned()], &[])
         .await
         .expect("read")
         .value;
@@ -149,7 +163,7 @@ pub(super) async fn keys_are_of_users_who_exist_and_are_not_disabled(store: &Use
         .expect("deleted");
     assert_eq!(
         store
-            .tokens_by_digest(&["one".to_owned()])
+            .tokens_by_digest(&["one".to_owned()], &[])
             .await
             .expect("read")
             .value,
@@ -259,6 +273,7 @@ pub(super) async fn admins_make_keys_of_users_who_are_no_admins(store: &UserStor
         let mut new = new_key(user, digest);
         new.stored.details = TokenDetails::ApiKey {
             role: None,
+            groups: None,
             created_by: Some("admin".to_owned()),
         };
         insert_token(store, as_admin(by), new).await
@@ -315,12 +330,12 @@ pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &UserStore) 
         .await
         .expect("set");
     let found = store
-        .tokens_by_digest(&["one".to_owned()])
+        .tokens_by_digest(&["one".to_owned()], &[])
         .await
         .expect("read")
         .value;
     let role = Some(longest);
-    assert_eq!(found[0].bounds, TokenBounds::ApiKey { role });
+    assert_eq!(found[0].bounds, TokenBounds::ApiKey { role, groups: None });
     assert_eq!(found[0].user, ann);
     let of_role = |role| UserFilter {
         limit: 9,

@@ -3,7 +3,7 @@
 use crate::{
     actor::{Actor, PresentedCredential},
     audit::{RecoveryCodeUse, Requested},
-    change::{Change, NewUser, Rename, SessionEnd, TokenChange, TokenSelection},
+    change::{Change, NewUser, Rename, SessionEnd, TokenChange, TokenSelection, UserUpdate},
     former_username::FormerUsername,
     principal::Principal,
     store::{CodePurpose, WriteError, user_store::UserStore},
@@ -108,10 +108,14 @@ pub(super) async fn rename_and_set_disabled(
         from: FormerUsername::new(user.username.clone()).expect("randomness"),
         to: name.to_owned(),
         tokens_not_before: user.tokens_not_before,
+    };
+    let update = UserUpdate {
+        rename: Some(rename),
         disabled,
+        end: None,
     };
     let user_id = user.id;
-    change(store, by, Change::Rename { user_id, rename }).await
+    change(store, by, Change::Update { user_id, update }).await
 }
 
 pub(super) async fn rename(
@@ -146,7 +150,18 @@ async fn set_disabled(
     disabled: bool,
 ) -> Result<User, WriteError> {
     let user_id = user.id;
-    change(store, by, Change::SetDisabled { user_id, disabled }).await
+    change(
+        store,
+        by,
+        Change::Update {
+            user_id,
+            update: UserUpdate {
+                disabled: Some(disabled),
+                ..UserUpdate::default()
+            },
+        },
+    )
+    .await
 }
 
 pub(super) async fn revoke_tokens(
@@ -183,7 +198,7 @@ pub(super) async fn create_link(
     user: &User,
     digest: &str,
 ) -> Result<User, WriteError> {
-    let now = store.users_by_id(&[]).await.expect("read").at;
+    let now = store.users_by_id(&[], &[]).await.expect("read").at;
     let link = NewPasswordLink::with_digest(digest, now + 86_400);
     let user_id = user.id;
     change(store, by, Change::CreatePasswordLink { user_id, link }).await

@@ -79,12 +79,12 @@ pub(super) async fn a_search_finds_what_contains_the_text_in_any_case(store: &Us
 }
 
 pub(super) async fn users_are_listed_with_their_creation_and_their_last_login(store: &UserStore) {
-    let started = store.users_by_id(&[]).await.expect("read").at;
+    let started = store.users_by_id(&[], &[]).await.expect("read").at;
     let ann = insert(store, "ann", Role::ADMIN).await;
     let bob = create(store, as_admin(&ann), new_user("bob", Role::USER))
         .await
         .expect("inserted");
-    let ended = store.users_by_id(&[]).await.expect("read").at;
+    let ended = store.users_by_id(&[], &[]).await.expect("read").at;
     let filter = UserFilter {
         limit: 10,
         ..UserFilter::default()

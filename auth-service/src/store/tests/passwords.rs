@@ -64,7 +64,7 @@ fn pending_sign_in(user: &User) -> Principal {
 
 pub(super) async fn set_password_advances_tokens_not_before(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
-    let began = store.users_by_id(&[]).await.expect("read").at;
+    let began = store.users_by_id(&[], &[]).await.expect("read").at;
     let set = async || {
         let set = set_password(store, Principal::Operator, &ann, "new").await;
         set.expect("set")

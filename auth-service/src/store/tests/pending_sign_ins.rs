@@ -21,7 +21,7 @@ use rolegate_sql_store::Timed;
 use tokio::join;
 
 async fn begin(store: &UserStore, user: &User, digest: &str) -> Result<(), WriteError> {
-    let now = store.users_by_id(&[]).await.expect("read").at;
+    let now = store.users_by_id(&[], &[]).await.expect("read").at;
     let user = Timed {
         at: now,
         value: user.clone(),

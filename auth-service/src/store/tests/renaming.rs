@@ -139,6 +139,7 @@ pub(super) async fn keys_that_a_renamed_admin_made_have_the_new_name(store: &Use
         key.stored.created_at = created_at;
         key.stored.details = TokenDetails::ApiKey {
             role: None,
+            groups: None,
             created_by: Some(by.to_owned()),
         };
         let added = insert_token(store, Principal::Operator, key);

@@ -15,7 +15,7 @@ use rolegate_proto::Role;
 use tokio::join;
 
 async fn now(store: &UserStore) -> u64 {
-    store.users_by_id(&[]).await.expect("read").at
+    store.users_by_id(&[], &[]).await.expect("read").at
 }
 
 /// Asserts that `tokens_not_before` of the user is the time of a revocation between `began` and now.
@@ -138,15 +138,15 @@ pub(super) async fn every_read_has_the_time_also_of_nothing(store: &UserStore) {
     let ann = insert(store, "ann", Role::USER).await;
     let began = now(store).await;
     let times = [
-        store.users_by_id(&[ann.id]).await.expect("read").at,
-        store.users_by_id(&[999]).await.expect("read").at,
+        store.users_by_id(&[ann.id], &[]).await.expect("read").at,
+        store.users_by_id(&[999], &[]).await.expect("read").at,
         store
-            .credentials_by_username(&["ann".into()])
+            .credentials_by_username(&["ann".into()], &[])
             .await
             .expect("read")
             .at,
         store
-            .tokens_by_digest(&["none".into()])
+            .tokens_by_digest(&["none".into()], &[])
             .await
             .expect("read")
             .at,

@@ -43,7 +43,7 @@ pub(super) async fn a_link_is_good_once_and_until_another_or_a_password(store: &
         insert(store, "ann", Role::USER).await,
         insert(store, "bob", Role::USER).await,
     ];
-    let now = store.users_by_id(&[]).await.expect("read").at;
+    let now = store.users_by_id(&[], &[]).await.expect("read").at;
     link(store, &ann, "first").await;
     let first = store.password_link("first").await.expect("read");
     let expires_at = first.value.expect("a link").expires_at;
@@ -120,7 +120,7 @@ pub(super) async fn links_are_made_by_admins_and_with_new_users(store: &UserStor
         insert(store, "ann", Role::ADMIN).await,
         insert(store, "bob", Role::USER).await,
     ];
-    let now = store.users_by_id(&[]).await.expect("read").at;
+    let now = store.users_by_id(&[], &[]).await.expect("read").at;
     let make = async |by| create_link(store, by, &bob, "a").await;
     let refused = make(as_admin(&bob)).await;
     assert!(matches!(refused, Err(WriteError::NotAdmin)), "{refused:?}");

@@ -69,7 +69,7 @@ pub(super) async fn sessions(store: &UserStore, user: &User) -> Vec<i64> {
 
 pub(super) async fn find(store: &UserStore, digest: &str) -> Option<TokenBearer> {
     store
-        .tokens_by_digest(&[digest.to_owned()])
+        .tokens_by_digest(&[digest.to_owned()], &[])
         .await
         .expect("read")
         .value
@@ -121,7 +121,13 @@ pub(super) async fn sessions_are_found_by_digest_with_their_kind_and_their_own_n
     );
     let found = find(store, "two").await.expect("a key");
     assert_eq!((found.kind(), found.token_id), (TokenKind::ApiKey, key.id));
-    assert_eq!(found.bounds, TokenBounds::ApiKey { role: None });
+    assert_eq!(
+        found.bounds,
+        TokenBounds::ApiKey {
+            role: None,
+            groups: None
+        }
+    );
     let listed = store
         .tokens_of_user(TokenKind::Session, ann.id)
         .await

@@ -5,7 +5,7 @@ use super::changes::{
 };
 use crate::{
     audit::{AuditRow, BulkChange, EndedCredentials, Requested},
-    change::Change,
+    change::{Change, GroupChange},
     principal::Principal,
     store::{
         ApiKeys, AuditFilter, FileClock, HighWaterMarks, OperatorDatabase, Seal, StoreError,
@@ -75,6 +75,13 @@ impl Opened {
         insert_token(&self.store, new).await
     }
 
+    async fn add_group(&self, name: &str) -> i64 {
+        let name = name.parse().expect("a name");
+        let request = Requested::new(Principal::Operator, GroupChange::Create { name });
+        let created = self.store.change_group(Arc::new(request)).await;
+        created.expect("a group").id
+    }
+
     async fn end_all(
         &self,
         api_keys: ApiKeys,
@@ -104,12 +111,12 @@ impl Opened {
     }
 
     async fn user(&self, id: i64) -> User {
-        let found = self.store.users_by_id(&[id]).await.expect("read");
+        let found = self.store.users_by_id(&[id], &[]).await.expect("read");
         found.value.into_iter().next().expect("a user")
     }
 
     async fn has_token(&self, digest: &str) -> bool {
-        let found = self.store.tokens_by_digest(&[digest.to_owned()]).await;
+        let found = self.store.tokens_by_digest(&[digest.to_owned()], &[]).await;
         !found.expect("read").value.is_empty()
     }
 }
@@ -186,6 +193,7 @@ async fn ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_dat
 ) {
     let ann = opened.insert("ann").await;
     let key = opened.add_token(&ann, TokenKind::ApiKey, "one").await;
+    let group = opened.add_group("staff").await;
     let last = opened.seal().await;
     opened
         .end_all(ApiKeys::Keep, HighWaterMarks::default())
@@ -196,6 +204,8 @@ async fn ids_and_revisions_go_on_behind_a_gap_and_behind_those_of_a_replaced_dat
     assert!(bob.id > ann.id + 1_000_000, "{bob:?}");
     let other = opened.add_token(&bob, TokenKind::ApiKey, "two").await;
     assert!(other > key + 1_000_000, "{other}");
+    let other = opened.add_group("crew").await;
+    assert!(other > group + 1_000_000, "{other}");
     let replaced = HighWaterMarks {
         user_id: 7_000_000,
         token_id: 9_000_000,
@@ -323,6 +333,8 @@ async fn a_user_who_is_imported_again_was_made_after_the_deletion(opened: &Opene
             tokens_not_before: 0,
             tokens_marked_until: 0,
             created_at: None,
+            until: None,
+            memberships: Vec::new(),
         };
         import.insert(vec![record]).await.expect("inserted");
         import.commit().await.expect("committed");

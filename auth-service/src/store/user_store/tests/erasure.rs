@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     audit::{AuditRow, BulkChange, Entry, Requested},
-    change::{Change, Rename},
+    change::{Change, Rename, UserUpdate},
     former_username::FormerUsername,
     principal::Principal,
     store::operator_database::Erasure,
@@ -203,10 +203,13 @@ async fn both_names_of_a_renaming_are_erased_and_the_seal_stays(opened: &Opened)
         from,
         to: "joy".to_owned(),
         tokens_not_before: ann.tokens_not_before,
-        disabled: None,
+    };
+    let update = UserUpdate {
+        rename: Some(rename),
+        ..UserUpdate::default()
     };
     let user_id = ann.id;
-    change(&opened.store, Change::Rename { user_id, rename }).await;
+    change(&opened.store, Change::Update { user_id, update }).await;
     delete(&opened.store, &ann).await;
     opened.seal().await;
     opened
@@ -261,6 +264,7 @@ async fn the_name_of_who_made_a_key_is_erased_while_nobody_has_it(opened: &Opene
         let mut new = NewToken::key(bob.id, digest);
         new.stored.details = TokenDetails::ApiKey {
             role: None,
+            groups: None,
             created_by: made_by.map(str::to_owned),
         };
         insert_token(&opened.store, new).await;

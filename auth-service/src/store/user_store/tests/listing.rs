@@ -91,7 +91,7 @@ async fn a_search_of_many_slow_steps_ends_at_the_deadline_of_one_statement() {
     run(&database, r#"ALTER TABLE "user" RENAME TO renamed"#).await;
     let slow = r#"CREATE VIEW "user" AS SELECT id::bigint, 'u' || id AS username, 'user'::text AS role,
             0::bigint AS tokens_not_before, false AS disabled, 0::bigint AS tokens_marked_until, false AS second_factor,
-            NULL::bigint AS created_at, NULL::bigint AS last_login_at
+            NULL::bigint AS created_at, NULL::bigint AS last_login_at, NULL::bigint AS until
         FROM generate_series(1, 400000) AS id, (SELECT pg_sleep(0.5)) AS slow"#;
     run(&database, slow).await;
     let started = Instant::now();
@@ -111,7 +111,7 @@ async fn create_users(url: &DatabaseUrl) {
     let of_before = r#"INSERT INTO "user" (username, password, role) VALUES ('old', '-', 'user')
         RETURNING id"#;
     assert_eq!(run(&database, of_before).await, 1);
-    let started = store.users_by_id(&[]).await.expect("read").at;
+    let started = store.users_by_id(&[], &[]).await.expect("read").at;
     insert(&store, "new").await;
     let (_, operator_database) = open_beside(url, FileClock::Keep).await.expect("opened");
     let record = |id, username: &str| UserRecord {
@@ -123,12 +123,14 @@ async fn create_users(url: &DatabaseUrl) {
         tokens_not_before: 0,
         tokens_marked_until: 0,
         created_at: started.try_into().ok(),
+        until: None,
+        memberships: Vec::new(),
     };
     let mut import = operator_database.import().await.expect("begun");
     let records = vec![record(Some(900), "given id"), record(None, "assigned id")];
     import.insert(records).await.expect("imported");
     import.commit().await.expect("imported");
-    let ended = store.users_by_id(&[]).await.expect("read").at;
+    let ended = store.users_by_id(&[], &[]).await.expect("read").at;
     let listed = store
         .list(&UserFilter {
             limit: 10,

@@ -31,7 +31,7 @@ async fn pending(opened: &Opened) -> User {
 }
 
 async fn begin(opened: &Opened, user: &User, digest: &str) {
-    let now = opened.store.users_by_id(&[]).await.expect("read").at;
+    let now = opened.store.users_by_id(&[], &[]).await.expect("read").at;
     let user = Timed {
         at: now,
         value: user.clone(),
@@ -91,7 +91,10 @@ async fn rows_of_sign_ins_that_have_ended_go_with_the_next_one(opened: &Opened) 
 async fn a_program_that_does_not_know_the_table_finds_no_session(opened: &Opened) {
     let ann = pending(opened).await;
     // A process of an older release finds all credentials in the table `api_key`.
-    let found = opened.store.tokens_by_digest(&["one".to_owned()]).await;
+    let found = opened
+        .store
+        .tokens_by_digest(&["one".to_owned()], &[])
+        .await;
     assert_eq!(found.expect("read").value, []);
     for kind in [TokenKind::Session, TokenKind::ApiKey] {
         let tokens = opened.store.tokens_of_user(kind, ann.id).await;

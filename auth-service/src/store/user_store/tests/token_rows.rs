@@ -15,7 +15,7 @@ async fn a_session_with_a_role_is_not_read(opened: &Opened) {
     opened.add_token(&ann, TokenKind::Session, "session").await;
     let find = async || {
         let digests = ["session".to_owned()];
-        let found = opened.store.tokens_by_digest(&digests).await;
+        let found = opened.store.tokens_by_digest(&digests, &[]).await;
         found.map(|found| found.value.len())
     };
     assert_eq!(find().await.expect("read"), 1);

@@ -3,7 +3,8 @@
 use super::{Control, TestStore};
 use crate::{
     audit::{Entry, RecoveryCodeUse, Requested},
-    change::{Change, TokenChange},
+    change::{Change, GroupChange, TokenChange},
+    group::{Group, Member, UserGroup},
     store::{
         AuditFilter, CheckedChange, CheckedRow, CodeLimit, CodePurpose, OneTimeCodeUse, RoleUsage,
         Seal, Snapshot, StoreError, StoredSecondFactor, UsageKind, UsagePause, UserFilter,
@@ -14,6 +15,7 @@ use crate::{
 };
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream::unfold};
+use rolegate_proto::GroupName;
 use rolegate_sql_store::{Store, StoreStatus, Timed};
 use secrecy::SecretString;
 use std::{future::pending, ops::Range, sync::Arc, time::Duration};
@@ -97,17 +99,25 @@ macro_rules! calls {
 
 calls! {
     call change_user(request: Arc<Requested<Change>>) -> Result<User, WriteError>;
-    call_timed users_by_id(ids: &[i64]) -> Result<Timed<Vec<User>>, StoreError>;
-    call_timed credentials_by_username(names: &[String]) -> Result<Timed<Vec<Credentials>>, StoreError>;
+    call_timed users_by_id(ids: &[i64], required: &[GroupName]) -> Result<Timed<Vec<User>>, StoreError>;
+    call_timed credentials_by_username(names: &[String], required: &[GroupName]) -> Result<Timed<Vec<Credentials>>, StoreError>;
     call highest_password_cost() -> Result<Option<u32>, StoreError>;
     call roles_in_use() -> Result<Vec<RoleUsage>, StoreError>;
     call replace_password(id: i64, old: &SecretString, new: SecretString) -> Result<bool, StoreError>;
     call list(filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
-    call_timed tokens_by_digest(digests: &[String]) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
+    call_timed tokens_by_digest(digests: &[String], required: &[GroupName]) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
     call_timed tokens_of_user(kind: TokenKind, user: i64) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
     call insert_pending_sign_in(user: &Timed<User>, digest: String) -> Result<(), WriteError>;
     call_timed pending_sign_in(digest: &str) -> Result<Timed<Option<User>>, StoreError>;
     call_timed password_link(digest: &str) -> Result<Timed<Option<StoredPasswordLink>>, StoreError>;
+    call change_group(request: Arc<Requested<GroupChange>>) -> Result<Group, WriteError>;
+    call group(id: i64) -> Result<Option<Group>, StoreError>;
+    call group_named(name: GroupName) -> Result<Option<Group>, StoreError>;
+    call groups_after(id: i64, limit: i64) -> Result<Vec<Group>, StoreError>;
+    call existing_groups(names: &[String]) -> Result<Vec<String>, StoreError>;
+    call group_name(id: i64) -> Result<Option<String>, StoreError>;
+    call members_after(group_name: &str, user: i64, limit: i64) -> Result<Vec<Member>, StoreError>;
+    call groups_of_user(user: i64) -> Result<Vec<UserGroup>, StoreError>;
     call usage_pauses() -> Result<Vec<UsagePause>, StoreError>;
     call seal() -> Result<bool, StoreError>;
     call newest_change() -> Result<i64, StoreError>;
