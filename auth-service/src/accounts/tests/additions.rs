@@ -25,6 +25,7 @@ impl App {
             user_id,
             name: "export".to_owned(),
             role: user_id.map(|_| Ok(Role::USER)),
+            groups: None,
             expires_at: None,
         };
         let made = self.users.create_api_key(token, request).await;

@@ -22,6 +22,7 @@ pub(super) async fn create_key(
         user_id: None,
         name,
         role: role.map(Ok),
+        groups: None,
         expires_at,
     };
     let created = services
@@ -212,6 +213,7 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
                 UserUpdateRequest {
                     username: None,
                     disabled: Some(disabled),
+                    end: None,
                 },
             )
             .await;
@@ -234,6 +236,7 @@ async fn a_key_cannot_demote_disable_or_delete_its_own_user() {
             UserUpdateRequest {
                 username: None,
                 disabled: Some(true),
+                end: None,
             },
         )
         .await
@@ -349,6 +352,7 @@ async fn rules_of_a_new_key_are_checked_in_the_order_of_the_contract() {
             user_id: None,
             name: name.to_owned(),
             role,
+            groups: None,
             expires_at,
         };
         app.users

@@ -4,7 +4,7 @@ use super::{App, NOW};
 use crate::{
     actor::{Actor, PresentedCredential},
     audit::Requested,
-    change::{Change, NewUser, TokenChange, TokenSelection},
+    change::{Change, NewUser, TokenChange, TokenSelection, UserUpdate},
     principal::Principal,
     store::WriteError,
     tokens::TokenKind,
@@ -31,7 +31,7 @@ pub(super) fn owner(user: User, session_id: i64) -> Principal {
 impl App {
     /// Returns the seeded admin, who acts by an access token.
     pub(super) async fn by_admin(&self) -> Principal {
-        let found = self.store.users_by_id(&[1]).await.expect("read");
+        let found = self.store.users_by_id(&[1], &[]).await.expect("read");
         let admin = found.value.into_iter().next().expect("seeded");
         Principal::Admin(actor(admin, PresentedCredential::AccessToken))
     }
@@ -64,7 +64,11 @@ impl App {
     }
 
     pub(super) async fn set_disabled(&self, user_id: i64, disabled: bool) {
-        let change = Change::SetDisabled { user_id, disabled };
+        let update = UserUpdate {
+            disabled: Some(disabled),
+            ..UserUpdate::default()
+        };
+        let change = Change::Update { user_id, update };
         self.change_by_operator(change).await;
     }
 

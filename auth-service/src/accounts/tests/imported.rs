@@ -11,7 +11,7 @@ const PASSWORD: &str = "corréct horse";
 async fn stored(app: &App) -> String {
     let found = app
         .store
-        .credentials_by_username(&["ann".to_owned()])
+        .credentials_by_username(&["ann".to_owned()], &[])
         .await
         .expect("read")
         .value;

@@ -50,7 +50,7 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
         .list_users(&app.admin, of_role(editor))
         .await
         .expect("listed");
-    assert_eq!(page.users.len(), 1);
+    assert_eq!(page.items.len(), 1);
     assert_err!(
         app.users
             .list_users(&app.admin, of_role(role("edit")))
@@ -70,7 +70,10 @@ async fn a_requirement_of_an_unknown_role_is_a_mistake_of_the_caller_and_never_a
     let app = app("editor").await;
     // A requirement with an unknown role is refused even if the user has another role in the list.
     for required in [vec![role("edit")], vec![Role::ADMIN, role("edit")]] {
-        let required = Requirement::Roles(required);
+        let required = Requirement::AnyOf {
+            roles: required,
+            groups: Vec::new(),
+        };
         assert_err!(
             app.authorizer.authorize(&app.admin, &required).await,
             RequestInvalid

@@ -446,6 +446,7 @@ async fn an_admin_creates_keys_of_others_and_the_key_says_who_did() {
             user_id,
             name,
             role,
+            groups: None,
             expires_at: None,
         };
         app.users

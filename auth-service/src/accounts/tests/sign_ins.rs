@@ -23,6 +23,9 @@ fn user(id: i64) -> User {
         disabled: false,
         second_factor: false,
         created_at: None,
+        until: None,
+        memberships: Vec::new(),
+        found_groups: Vec::new(),
         tokens_marked_until: 0,
     }
 }

@@ -16,7 +16,11 @@ impl App {
         username: Option<&str>,
         disabled: Option<bool>,
     ) -> Result<User, AccountError> {
-        let request = UserUpdateRequest { username, disabled };
+        let request = UserUpdateRequest {
+            username,
+            disabled,
+            end: None,
+        };
         self.users.update_user(token, id, request).await
     }
 

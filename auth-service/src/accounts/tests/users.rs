@@ -13,7 +13,7 @@ impl App {
         self.users
             .list_users(&self.admin, request)
             .await
-            .map(|page| page.users)
+            .map(|page| page.items)
     }
 
     async fn search(&self, text: &str) -> Result<Vec<String>, AccountError> {

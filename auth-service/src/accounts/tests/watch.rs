@@ -87,6 +87,7 @@ async fn a_stream_has_all_users_and_then_each_change_once_in_order() {
             UserUpdateRequest {
                 username: None,
                 disabled: Some(true),
+                end: None,
             },
         )
         .await
