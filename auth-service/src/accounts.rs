@@ -16,19 +16,22 @@
 //!   `username` and `token_name` contain the rules for usernames, and for the names of API keys and
 //!   sessions. `initial_password` reads and removes the file with the generated password of the
 //!   first admin.
+//! - `Groups` manages groups and the memberships of users.
 //! - `Record` lets admins and users read the record, in the pages that `paging` cuts. It seals the
 //!   record, removes old rows, and sends the changes of users to other services.
 //! - `Changes` makes the changes, and logs each of them after its commit. `SignInRecorder` puts
 //!   sign-ins and refusals into the record.
 //!
-//! `error` defines the error of the use cases. `Users` and `Record` call the `Authorizer`, and
+//! `error` defines the error of the use cases. `Users`, `Groups` and `Record` call the `Authorizer`, and
 //! `Users` also calls the `Authenticator`. Neither of these two calls back, and neither needs the
 //! other.
 
+mod access_end;
 mod authenticator;
 mod authorizer;
 mod changes;
 mod error;
+mod groups;
 mod initial_password;
 mod paging;
 mod policy;
@@ -42,6 +45,7 @@ mod token_name;
 mod username;
 mod users;
 
+pub(crate) use access_end::{RequestedEnd, check_key_expiry};
 pub(crate) use authenticator::{
     basic::{AuthenticatedUser, BasicCredentials},
     session_creation::{SessionOutcome, SessionRequest, SessionUse},
@@ -49,7 +53,9 @@ pub(crate) use authenticator::{
 pub(crate) use authorizer::{AuthorizationRequest, TokenSource};
 pub(crate) use changes::Changes;
 pub(crate) use error::AccountError;
+pub(crate) use groups::{RequestedMembership, check_group_name};
 pub use initial_password::InitialPassword;
+pub(crate) use paging::{Page, PageRequest};
 pub(crate) use policy::{Policy, Requirement, SessionLimits};
 pub(crate) use record::{
     AuditRequest,
@@ -60,8 +66,8 @@ pub(crate) use token_name::check_name;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub use users::seed::AdminPassword;
 pub(crate) use users::{
-    UserPage, UserPageRequest, Users,
-    api_keys::{ApiKeyRequest, check_key_expiry},
+    UserPageRequest, Users,
+    api_keys::ApiKeyRequest,
     seed::SeedError,
-    update::{UserUpdateRequest, rename},
+    update::{UserUpdateRequest, new_end, rename},
 };

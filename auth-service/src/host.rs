@@ -169,12 +169,16 @@ fn register_metrics(hasher: &Hasher, store: &Arc<UserStore>) {
     rolegate_sql_store::register_metrics(store::NAME, store);
 }
 
-/// Refuses to start if a user or an API key has a role that the settings do not contain. If the
-/// stored roles cannot be read, only a warning is logged.
+/// Refuses to start if a user or an API key has a role that the settings do not contain, or if a group
+/// has the name of a role. If the stored names cannot be read, only a warning is logged.
 async fn check_roles(roles: &Roles, store: &UserStore) -> Result<(), Failure> {
     match store.roles_in_use().await {
         Ok(in_use) => roles.check(in_use)?,
         Err(error) => tracing::warn!(%error, "cannot read which roles users have"),
+    }
+    match store.existing_groups(&roles.extra_names()).await {
+        Ok(names) => roles.check_groups(&names)?,
+        Err(error) => tracing::warn!(%error, "cannot read which groups exist"),
     }
     Ok(())
 }

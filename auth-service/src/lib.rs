@@ -13,7 +13,8 @@
 //!   of people and the other tokens; [`secret_generation`] makes random secrets; `secret_list` parses
 //!   settings that hold several secrets.
 //! - `actor` is the user who makes a request; `call_origin` is the client address and the deadline
-//!   of a call; [`user`] defines the types of users; `roles` lists the roles that exist.
+//!   of a call; [`user`] defines the types of users, and `group` those of groups and memberships; `roles` lists the
+//!   roles that exist.
 //! - `change` and `principal` say what is changed and by whom: [`store`] derives the statements from
 //!   both, and `audit` the lines of the audit log and the rows of the record. `former_username` is the
 //!   name that a renamed user had; `metrics` defines the metrics.
@@ -40,6 +41,7 @@ pub mod commands;
 mod former_username;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod group;
 mod grpc;
 pub mod host;
 mod metrics;

@@ -2,8 +2,8 @@
 //!
 //! `parse_credential` first parses the credential, without the database. Then the stored user or
 //! token is read: for one request in this file, and for many requests together in `batch`. Last, the
-//! credential is checked against the stored row, and the role against the requirement: by
-//! `admit_access_token`, or in `opaque_tokens`.
+//! credential is checked against the stored row by `admit_access_token` or in `opaque_tokens`, and
+//! the bearer against the requirement by `admit`.
 
 mod batch;
 mod cookies;
@@ -91,9 +91,10 @@ impl Authorizer {
     /// invalid API key or session causes the same error, whether it is unknown, expired, revoked or
     /// of a disabled user.
     ///
-    /// Then it checks that the requirement names only roles of this service, and that the bearer's
-    /// role meets it. This role comes from the database, never from the `role` claim of an access
-    /// token. An API key has at most its own role, and a role that has no effect counts as `user`.
+    /// Then it checks that the requirement names only roles and groups that exist, and that the
+    /// bearer's role or a group of the bearer meets it. Both come from the database, never from the
+    /// claims of an access token. An API key has at most its own role and groups, and a role that has
+    /// no effect counts as `user`.
     ///
     /// It also deletes a session that was not used for too long, and stores the time of use of a
     /// valid API key or session.
@@ -112,14 +113,30 @@ impl Authorizer {
         credential: &str,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
+        let actor = self.authenticate(source, credential, requirement).await?;
+        admit(actor, requirement)
+    }
+
+    /// Checks the credential, and that the names in the requirement exist. Returns the bearer, who
+    /// may not meet the requirement.
+    pub(crate) async fn authenticate(
+        &self,
+        source: TokenSource,
+        credential: &str,
+        requirement: &Requirement,
+    ) -> Result<Actor, AccountError> {
         match self.parse_credential(source, credential)? {
             Credential::AccessToken(token) => {
-                let user = self.reads.users.get(token.user_id).await?;
+                let key = requirement.decision_key(token.user_id);
+                let user = self.reads.users.get(key).await?;
                 self.admit_access_token(&token, user, requirement)
             }
             Credential::Opaque { token, digest } => {
                 let found = match digest {
-                    Some(digest) => self.reads.tokens.get(digest).await?,
+                    Some(digest) => {
+                        let key = requirement.decision_key(digest);
+                        self.reads.tokens.get(key).await?
+                    }
                     None => NOTHING_FOUND,
                 };
                 let idle = self.end_idle_sessions(found.at, found.value.iter()).await;
@@ -169,8 +186,8 @@ impl Authorizer {
         })
     }
 
-    /// Checks an access token with a verified signature against its stored user, and the user's
-    /// role against the requirement. Returns the bearer.
+    /// Checks an access token with a verified signature against its stored user, and that the names
+    /// in the requirement exist. Returns the bearer.
     fn admit_access_token(
         &self,
         token: &VerifiedToken,
@@ -194,25 +211,19 @@ impl Authorizer {
             expires_at: Some(token.exp),
             at,
         };
-        self.admit_role(actor, requirement)
+        self.with_effective_role(actor, requirement)
     }
 
-    /// Checks the actor's role against the requirement, and returns the actor. Fails if the
-    /// requirement names an unknown role. A role that has no effect is replaced by `user` and kept
-    /// in `ineffective_role`.
-    fn admit_role(
+    /// Returns the actor with the effective role: a role that has no effect is replaced by `user`
+    /// and kept in `ineffective_role`. Fails if the requirement names an unknown role or group.
+    fn with_effective_role(
         &self,
         mut actor: Actor,
         requirement: &Requirement,
     ) -> Result<Actor, AccountError> {
-        if let Requirement::Roles(required) = requirement {
-            self.policy.require_known_roles(required)?;
-        }
+        self.policy.require_known_names(requirement, &actor.user)?;
         actor.ineffective_role = self.policy.take_ineffective_role(&mut actor.user);
-        if requirement.admits(actor.user.role) {
-            return Ok(actor);
-        }
-        Err(requirement.refusal(actor.ineffective_role).into())
+        Ok(actor)
     }
 
     /// Does the same as [`Self::authorize`], but refuses API keys, because only people may make the
@@ -258,6 +269,14 @@ impl Authorizer {
             return Err(otherwise.into());
         }
         Ok(outcome?)
+    }
+}
+
+/// Returns the actor if the actor meets the requirement.
+fn admit(actor: Actor, requirement: &Requirement) -> Result<Actor, AccountError> {
+    match requirement.refusal(&actor.user, actor.ineffective_role) {
+        None => Ok(actor),
+        Some(reason) => Err(reason.into()),
     }
 }
 

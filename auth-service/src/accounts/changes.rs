@@ -7,7 +7,8 @@
 use super::{initial_password::InitialPassword, username::ADMIN_USERNAME};
 use crate::{
     audit::{RecoveryCodeUse, Requested},
-    change::{Change, NewTokens, TokenChange},
+    change::{Change, GroupChange, NewTokens, TokenChange},
+    group::Group,
     metrics,
     principal::Principal,
     store::{CodePurpose, StoreError, UserStore, WriteError},
@@ -98,6 +99,25 @@ impl Changes {
             }
             again => again,
         }
+    }
+
+    /// Makes a change of a group, and returns the group; a deleted group as it was.
+    pub(crate) async fn apply_to_group(
+        &self,
+        by: Principal,
+        change: GroupChange,
+    ) -> Result<Group, WriteError> {
+        let store = Arc::clone(&self.store);
+        let request = Arc::new(Requested::new(by, change));
+        RequestContext::run_to_completion(async move {
+            let group = store
+                .change_group(Arc::clone(&request))
+                .await
+                .inspect_err(|error| report(error, || request.log_outcome_unknown()))?;
+            request.entry_for_group(&group).log();
+            Ok(group)
+        })
+        .await
     }
 
     /// Makes a change of tokens, and returns the changed tokens by ascending id. `username` is the name of their user

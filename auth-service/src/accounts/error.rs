@@ -3,10 +3,16 @@
 use super::rate_limit::LimitExceeded;
 use crate::{
     password::{HashError, PasswordError},
-    store::{StoreError, WriteError},
+    store::{NamingKey, StoreError, WriteError},
 };
 use rolegate_proto::Reason;
 use std::{borrow::Cow, error::Error, time::Duration};
+
+/// The maximum number of API keys that the error of a group in use names.
+const MAX_NAMED_KEYS: usize = 10;
+
+/// The maximum length of each name in that error, in bytes. The whole text must fit into the header of a gRPC status.
+const MAX_NAME_LENGTH: usize = 80;
 
 /// The error of a use case. Each variant has a [`Reason`] of the contract.
 #[derive(Debug, thiserror::Error)]
@@ -52,17 +58,21 @@ fn message(reason: Reason) -> &'static str {
         Reason::OwnSecondFactor => "admins turn off their own second factor with a code",
         Reason::TokenInvalid => "the access token is invalid",
         Reason::TokenUserNotFound => "the user of the access token does not exist",
-        Reason::RoleInsufficient => "the role is insufficient",
+        Reason::RoleInsufficient => "neither the role nor a group is sufficient",
         Reason::UserNotFound => "no user has this id",
         Reason::RoleInvalid => "the role is unknown",
         Reason::UserNotRenamable => "this user cannot be renamed",
         Reason::UserNotDeletable => "this user cannot be deleted",
-        Reason::LastAdmin => "no admin would be left",
+        Reason::LastAdmin => "no enabled admin without an end would be left",
         Reason::OwnPassword => "admins change their own password with the current one",
         Reason::CurrentPasswordWrong => "the current password is wrong",
         Reason::ApiKeyLimit => "the user has too many API keys",
         Reason::ApiKeyNotFound => "the user has no API key with this id",
         Reason::SessionNotFound => "the user has no session with this id",
+        Reason::GroupNotFound => "no group has this id",
+        Reason::GroupTaken => "another group has the name",
+        Reason::GroupLimit => "the user is in too many groups",
+        Reason::MembershipNotFound => "the user is not in the group",
         Reason::HistoryUnknown => {
             "the record does not have this seal: it is of another database or a restored one, or retention has \
              removed the seal"
@@ -155,6 +165,13 @@ impl From<WriteError> for AccountError {
             WriteError::NotAdmin => Reason::RoleInsufficient,
             WriteError::LastAdmin => Reason::LastAdmin,
             WriteError::ApiKeyLimit => Reason::ApiKeyLimit,
+            WriteError::GroupNotFound => Reason::GroupNotFound,
+            WriteError::GroupTaken => Reason::GroupTaken,
+            WriteError::GroupLimit => Reason::GroupLimit,
+            WriteError::MembershipNotFound => Reason::MembershipNotFound,
+            WriteError::GroupInUse(keys) => {
+                return Self::invalid(Reason::GroupInUse, describe_naming_keys(&keys));
+            }
             WriteError::UserIsAdmin => {
                 let rule = "An admin creates their own API keys.";
                 return Self::invalid(Reason::ApiKeyInvalid, rule);
@@ -169,6 +186,29 @@ impl From<WriteError> for AccountError {
         };
         Self::Refused(reason)
     }
+}
+
+/// Says which API keys name a group. Only the first ten are named; the others are counted.
+fn describe_naming_keys(keys: &[NamingKey]) -> String {
+    let named: Vec<String> = keys
+        .iter()
+        .take(MAX_NAMED_KEYS)
+        .map(|naming| format!("{} ({})", shorten(&naming.key), shorten(&naming.username)))
+        .collect();
+    let others = match keys.len().saturating_sub(MAX_NAMED_KEYS) {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    format!("Group is named by API keys: {}{others}.", named.join(", "))
+}
+
+/// Returns the name, or if it is too long, its first characters and `…`.
+fn shorten(name: &str) -> String {
+    if name.len() <= MAX_NAME_LENGTH {
+        return name.to_owned();
+    }
+    let end = name.floor_char_boundary(MAX_NAME_LENGTH);
+    format!("{}…", &name[..end])
 }
 
 impl From<HashError> for AccountError {

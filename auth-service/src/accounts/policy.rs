@@ -1,14 +1,15 @@
 //! The operator's settings for the use cases: which passwords are allowed, which limits hold, and
-//! which roles have an effect. [`Requirement`] says which of these roles a request needs.
+//! which roles have an effect. [`Requirement`] says which roles or groups a request needs.
 
 use super::error::AccountError;
 use crate::{
     password::PasswordRules,
     roles::Roles,
     second_factor::{Mode, SecondFactorPolicy},
+    store::DecisionKey,
     user::User,
 };
-use rolegate_proto::{Reason, Role, UnknownRole};
+use rolegate_proto::{GroupName, Reason, Role, UnknownRole};
 use std::{mem, time::Duration};
 
 /// The operator's settings for the use cases.
@@ -41,14 +42,27 @@ pub(crate) struct SessionLimits {
 }
 
 impl Policy {
-    /// Rejects a requirement that names an unknown role, because no user can act with that role.
-    pub(crate) fn require_known_roles(&self, required: &[Role]) -> Result<(), AccountError> {
-        if required.iter().all(|role| self.roles.contains(role)) {
+    /// Rejects a requirement that names an unknown role or group, even if another of its names would admit the user:
+    /// a misspelled name must not go unnoticed. The statement that read the user has found out which groups exist.
+    pub(crate) fn require_known_names(
+        &self,
+        requirement: &Requirement,
+        user: &User,
+    ) -> Result<(), AccountError> {
+        let Requirement::AnyOf { roles, groups } = requirement else {
             return Ok(());
+        };
+        if !roles.iter().all(|role| self.roles.contains(role)) {
+            return Err(AccountError::invalid_request(
+                "the requirement names an unknown role",
+            ));
         }
-        Err(AccountError::invalid_request(
-            "the requirement names an unknown role",
-        ))
+        if !groups.iter().all(|group| user.found_groups.contains(group)) {
+            return Err(AccountError::invalid_request(
+                "the requirement names an unknown group",
+            ));
+        }
+        Ok(())
     }
 
     /// Rejects the role in a request if its name is malformed or the settings do not contain it.
@@ -90,14 +104,21 @@ impl Policy {
 pub(crate) enum Requirement {
     /// Every user with a valid credential meets it.
     AnyAuthenticated,
-    /// Users whose effective role is in this list meet it. This is the stored role, bounded by the role of an API
-    /// key; a role that has no effect counts as `user`.
-    Roles(Vec<Role>),
+    /// Users whose effective role is one of these, or who are in one of these groups, meet it. The effective role is
+    /// the stored one, bounded by the role of an API key; a role that has no effect counts as `user`. The groups are
+    /// bounded by those of an API key, too.
+    AnyOf {
+        roles: Vec<Role>,
+        groups: Vec<GroupName>,
+    },
 }
 
 impl Requirement {
     pub(super) fn admin() -> Self {
-        Self::Roles(vec![Role::ADMIN])
+        Self::AnyOf {
+            roles: vec![Role::ADMIN],
+            groups: Vec::new(),
+        }
     }
 
     /// Returns the requirement for acting on a user. With an id, only an admin may act on that
@@ -109,19 +130,28 @@ impl Requirement {
         }
     }
 
-    pub(crate) fn admits(&self, role: Role) -> bool {
-        match self {
-            Self::AnyAuthenticated => true,
-            Self::Roles(roles) => roles.contains(&role),
-        }
+    /// Returns the key of the read on which a decision about this requirement is based.
+    pub(crate) fn decision_key<K>(&self, key: K) -> DecisionKey<K> {
+        let groups = match self {
+            Self::AnyAuthenticated => Vec::new(),
+            Self::AnyOf { groups, .. } => groups.clone(),
+        };
+        DecisionKey { key, groups }
     }
 
-    /// Returns the reason for refusing a user. If the ineffective role would meet the requirement,
-    /// the user lacks only the second factor that this role needs.
-    pub(crate) fn refusal(&self, ineffective_role: Option<Role>) -> Reason {
-        match ineffective_role {
-            Some(role) if self.admits(role) => Reason::SecondFactorRequired,
-            _ => Reason::RoleInsufficient,
+    /// Returns the reason for refusing a user, or `None` if the user meets the requirement. If the ineffective role
+    /// would meet it, the user lacks only the second factor that this role needs.
+    pub(crate) fn refusal(&self, user: &User, ineffective_role: Option<Role>) -> Option<Reason> {
+        let Self::AnyOf { roles, groups } = self else {
+            return None;
+        };
+        let is_member = groups.iter().any(|group| user.membership(*group).is_some());
+        if is_member || roles.contains(&user.role) {
+            return None;
         }
+        Some(match ineffective_role {
+            Some(role) if roles.contains(&role) => Reason::SecondFactorRequired,
+            _ => Reason::RoleInsufficient,
+        })
     }
 }

@@ -4,6 +4,7 @@ use super::{
     authenticator::Authenticator,
     authorizer::Authorizer,
     changes::Changes,
+    groups::Groups,
     initial_password::InitialPassword,
     policy::Policy,
     rate_limit::RateLimiter,
@@ -26,6 +27,7 @@ pub(crate) struct Services {
     pub(crate) authorizer: Arc<Authorizer>,
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) users: Arc<Users>,
+    pub(crate) groups: Arc<Groups>,
     pub(crate) record: Arc<Record>,
     pub(crate) recorder: SignInRecorder,
     pub(crate) policy: Arc<Policy>,
@@ -64,6 +66,12 @@ impl Services {
             login_limiter: RateLimiter::per_address_and_name(policy.login_failure_limit),
             recorder: recorder.clone(),
         });
+        let groups = Groups {
+            store: Arc::clone(&store),
+            authorizer: Arc::clone(&authorizer),
+            changes: changes.clone(),
+            policy: Arc::clone(&policy),
+        };
         let users = Users {
             store: Arc::clone(&store),
             reads,
@@ -82,6 +90,7 @@ impl Services {
             authorizer,
             authenticator,
             users: Arc::new(users),
+            groups: Arc::new(groups),
             record: Arc::new(record),
             recorder,
             policy,

@@ -119,7 +119,10 @@ impl App {
     }
 
     async fn authorize(&self, token: &str, roles: &[Role]) -> Result<User, AccountError> {
-        let requirement = Requirement::Roles(roles.to_vec());
+        let requirement = Requirement::AnyOf {
+            roles: roles.to_vec(),
+            groups: Vec::new(),
+        };
         self.authorizer
             .authorize(token, &requirement)
             .await
@@ -166,6 +169,7 @@ fn basic_check(username: &str, password: &str, host: u8) -> BasicCredentials {
         username: username.to_owned(),
         password: password.into(),
         accept_api_keys: false,
+        requirement: Requirement::AnyAuthenticated,
         origin: origin(host),
     }
 }
@@ -414,6 +418,7 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
             UserUpdateRequest {
                 username: None,
                 disabled: Some(disabled),
+                end: None,
             },
         )
     };
@@ -433,8 +438,15 @@ async fn every_credential_of_a_disabled_user_is_refused_as_if_the_user_did_not_e
 #[tokio::test]
 async fn batch_authorizes_each_bearer_by_itself() {
     let app = App::new(POLICY).await;
-    let bearer =
-        |token: &str, roles: &[Role]| Ok(bearer(token, Requirement::Roles(roles.to_vec())));
+    let bearer = |token: &str, roles: &[Role]| {
+        Ok(bearer(
+            token,
+            Requirement::AnyOf {
+                roles: roles.to_vec(),
+                groups: Vec::new(),
+            },
+        ))
+    };
     let outcomes = app.authorizer.authorize_batch(vec![
         bearer("x", &[Role::ADMIN]),
         bearer(&app.admin, &[Role::ADMIN]),

@@ -22,7 +22,7 @@ use super::{
     authorizer::Authorizer,
     changes::Changes,
     error::AccountError,
-    paging::cut_page,
+    paging::{Page, PageRequest},
     policy::{Policy, Requirement},
     rate_limit::RateLimiter,
     sign_in_recorder::SignInRecorder,
@@ -38,10 +38,7 @@ use crate::{
     user::{ListedUser, User},
 };
 use rolegate_http_server::clients::ClientSlots;
-use rolegate_proto::{
-    Reason, Role, UnknownRole,
-    limits::{MAX_USERNAME_BATCH, page_size},
-};
+use rolegate_proto::{Reason, Role, UnknownRole, limits::MAX_USERNAME_BATCH};
 use std::{sync::Arc, time::Duration};
 
 /// The maximum number of searches for users that an admin may run at the same time on each replica. A search can read
@@ -65,13 +62,6 @@ pub(crate) struct UserPageRequest {
     pub(crate) disabled: Option<bool>,
     /// Restricts the page to usernames that contain this text, in upper or lower case.
     pub(crate) search: String,
-}
-
-/// A page of users, by ascending id.
-pub(crate) struct UserPage {
-    pub(crate) users: Vec<ListedUser>,
-    /// The `after` of the request for the next page; `None` on the last page.
-    pub(crate) next_after: Option<i64>,
 }
 
 /// Reads, creates, changes and deletes users and their credentials.
@@ -115,7 +105,7 @@ impl Users {
         &self,
         credential: &str,
         request: UserPageRequest,
-    ) -> Result<UserPage, AccountError> {
+    ) -> Result<Page<ListedUser>, AccountError> {
         let admin_id = self.authorizer.authorize_admin(credential).await?.user.id;
         let filter = self.user_filter(request)?;
         let _running_search = if filter.search.is_empty() {
@@ -124,15 +114,15 @@ impl Users {
             let slot = self.searches.acquire(admin_id);
             Some(slot.ok_or_else(|| AccountError::overloaded(SEARCH_RETRY))?)
         };
-        let mut users = self.store.list(&filter).await?;
-        let next_after = cut_page(&mut users, filter.limit, |listed| listed.user.id);
-        for listed in &mut users {
+        let users = self.store.list(&filter).await?;
+        let mut page = Page::cut(users, filter.limit, |listed| listed.user.id);
+        for listed in &mut page.items {
             let noted = self
                 .store
                 .unwritten_use(UsageKind::Password, listed.user.id);
             listed.last_login_at = listed.last_login_at.max(noted);
         }
-        Ok(UserPage { users, next_after })
+        Ok(page)
     }
 
     /// Returns the users with these ids, by ascending id. Unknown ids are left out.
@@ -159,7 +149,7 @@ impl Users {
             // A lookup of one id shares its statement with other lookups.
             [id] => Ok(self.reads.users.get(id).await?.value.into_iter().collect()),
             _ => {
-                let mut users = self.store.users_by_id(&ids).await?.value;
+                let mut users = self.store.users_by_id(&ids, &[]).await?.value;
                 users.sort_unstable_by_key(|user| user.id);
                 Ok(users)
             }
@@ -177,11 +167,7 @@ impl Users {
             disabled,
             search,
         } = request;
-        let size = page_size(size)
-            .ok_or_else(|| AccountError::invalid_request("page_size must be 0 to 200"))?;
-        if after < 0 {
-            return Err(AccountError::invalid_request("after must not be negative"));
-        }
+        let limit = PageRequest { size, after }.limit()?;
         username::check_part(&username_prefix)?;
         username::check_part(&search)?;
         let role = role
@@ -189,8 +175,7 @@ impl Users {
             .transpose()?;
         Ok(UserFilter {
             after,
-            // The row that follows the page shows whether there is a next page.
-            limit: i64::from(size) + 1,
+            limit,
             username_prefix,
             role,
             disabled,

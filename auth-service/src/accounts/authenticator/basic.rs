@@ -8,13 +8,13 @@ mod recall;
 
 use super::{Authenticator, password_check::PresentedCredentials};
 use crate::{
-    accounts::error::AccountError,
+    accounts::{error::AccountError, policy::Requirement},
     actor::Actor,
     audit,
     call_origin::CallOrigin,
     metrics,
     password::CacheKey,
-    store::UsageKind,
+    store::{DecisionKey, UsageKind},
     tokens::{SecretKind, TokenBearer},
     user::{Credentials, User},
 };
@@ -29,6 +29,8 @@ pub(crate) struct BasicCredentials {
     pub(crate) password: SecretString,
     /// True if the password may also be an API key of the user.
     pub(crate) accept_api_keys: bool,
+    /// The requirement to which the caller will compare the user. Only its names are checked here.
+    pub(crate) requirement: Requirement,
     pub(crate) origin: CallOrigin,
 }
 
@@ -49,18 +51,20 @@ impl From<Actor> for AuthenticatedUser {
 }
 
 impl BasicCredentials {
-    /// Returns the digest of the password if it has exactly the form of an API key and API keys are
-    /// accepted.
-    fn key_digest(&self) -> Option<String> {
+    /// Returns the digest by which the API key is read, if the password has exactly the form of one
+    /// and API keys are accepted.
+    fn api_key(&self) -> Option<DecisionKey<String>> {
         if !self.accept_api_keys {
             return None;
         }
-        SecretKind::ApiKey.digest(self.password.expose_secret())
+        let digest = SecretKind::ApiKey.digest(self.password.expose_secret())?;
+        Some(self.requirement.decision_key(digest))
     }
 }
 
 impl Authenticator {
     /// Returns the user with this name, if the password matches or is a valid API key of that user.
+    /// Fails last if the requirement names an unknown role or group.
     ///
     /// An API key is looked up before the limit is checked. A password that has the form of a key,
     /// but is no valid key of this user, is checked as a password. So a guess costs and counts the
@@ -70,31 +74,27 @@ impl Authenticator {
         &self,
         credentials: BasicCredentials,
     ) -> Result<AuthenticatedUser, AccountError> {
-        if let Some(digest) = credentials.key_digest() {
+        if let Some(key) = credentials.api_key() {
             // The future is boxed, so that the future of a request with a password stays small.
-            let found = Box::pin(self.reads.tokens.get(digest)).await?;
+            let found = Box::pin(self.reads.tokens.get(key)).await?;
             if let Some(user) = self.accept_api_key(&credentials.username, found) {
-                return Ok(user);
+                return self.with_known_names(user, &credentials.requirement);
             }
         }
-        let verified = self.verify_password(credentials).await;
+        let verified = self.verify_password(&credentials).await;
         metrics::count_login("basic", verified.as_ref().err().map(AccountError::reason));
-        verified
+        self.with_known_names(verified?, &credentials.requirement)
     }
 
     /// Returns the user of an API key if the key is active and belongs to the user with this name.
     /// It then also counts, logs and stores the use of the key.
-    fn accept_api_key(
-        &self,
-        username: &str,
-        found: Timed<Option<TokenBearer>>,
-    ) -> Option<AuthenticatedUser> {
+    fn accept_api_key(&self, username: &str, found: Timed<Option<TokenBearer>>) -> Option<User> {
         let Timed { at, value: key } = found;
         let key = key.filter(|key| key.is_active_at(at) && key.user.username == username)?;
         metrics::METRICS.api_keys_accepted.inc();
         audit::log_api_key_use(&key);
         self.store.note_use(UsageKind::Token, key.token_id, at);
-        Some(self.with_effective_role(key.into_bounded_user()))
+        Some(key.into_bounded_user())
     }
 
     /// Returns the user with this name, if the password is correct. Every call reads the stored
@@ -103,13 +103,12 @@ impl Authenticator {
     /// A success that is cached for this client needs no hashing and does not count as an attempt.
     /// The limit is checked first, because otherwise a cached success would tell a guesser over the
     /// limit which guess is right.
-    async fn verify_password(
-        &self,
-        credentials: BasicCredentials,
-    ) -> Result<AuthenticatedUser, AccountError> {
+    async fn verify_password(&self, credentials: &BasicCredentials) -> Result<User, AccountError> {
         let username = &*credentials.username;
         let origin = credentials.origin;
-        let presented = PresentedCredentials::new(username, credentials.password, origin, "basic");
+        let password = credentials.password.clone();
+        let mut presented = PresentedCredentials::new(username, password, origin, "basic");
+        presented.requirement = credentials.requirement.clone();
         self.check_limit(&presented).await?;
         let stored = self.load_credentials(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);
@@ -135,7 +134,7 @@ impl Authenticator {
             // small.
             Box::pin(self.verify_uncached(&presented, stored, cache_key)).await?
         };
-        Ok(self.with_effective_role(user))
+        Ok(user)
     }
 
     /// Verifies a password against the stored hash, caches a success and returns the user.
@@ -171,6 +170,16 @@ impl Authenticator {
             self.cache.insert(cache_key, presented.origin.deadline);
         }
         Ok(user)
+    }
+
+    /// Fails if the requirement names an unknown role or group. Otherwise returns the user with the effective role.
+    fn with_known_names(
+        &self,
+        user: User,
+        requirement: &Requirement,
+    ) -> Result<AuthenticatedUser, AccountError> {
+        self.policy.require_known_names(requirement, &user)?;
+        Ok(self.with_effective_role(user))
     }
 
     /// Replaces a role that has no effect at this service by `user`, and returns it separately.

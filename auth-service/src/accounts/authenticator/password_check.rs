@@ -6,7 +6,10 @@
 
 use super::Authenticator;
 use crate::{
-    accounts::{error::AccountError, rate_limit::LimitExceeded, username::check_username},
+    accounts::{
+        error::AccountError, policy::Requirement, rate_limit::LimitExceeded,
+        username::check_username,
+    },
     actor::Actor,
     call_origin::CallOrigin,
     metrics,
@@ -32,6 +35,8 @@ pub(super) struct PresentedCredentials<'a> {
     pub(super) method: &'static str,
     /// True if a signed-in user re-enters the password to confirm a change.
     pub(super) confirms_change: bool,
+    /// The requirement to which the caller will compare the user.
+    pub(super) requirement: Requirement,
 }
 
 impl<'a> PresentedCredentials<'a> {
@@ -48,6 +53,7 @@ impl<'a> PresentedCredentials<'a> {
             origin,
             method,
             confirms_change: false,
+            requirement: Requirement::AnyAuthenticated,
         }
     }
 }
@@ -70,7 +76,8 @@ impl Authenticator {
             return Ok(None);
         }
         let username = presented.username.to_owned();
-        Ok(self.reads.credentials.get(username).await?.value)
+        let key = presented.requirement.decision_key(username);
+        Ok(self.reads.credentials.get(key).await?.value)
     }
 
     /// Refuses the check of a password if the client or the name is over its limit. The call counts

@@ -1,9 +1,10 @@
 //! Authorizes many bearers with one statement for users and another for opaque tokens.
 
-use super::{Authorizer, Credential, NOTHING_FOUND, TokenSource, idle::IdleSessions};
+use super::{Authorizer, Credential, NOTHING_FOUND, TokenSource, admit, idle::IdleSessions};
 use crate::{
     accounts::{error::AccountError, policy::Requirement},
     actor::Actor,
+    store::DecisionKey,
     tokens::TokenBearer,
     user::User,
 };
@@ -31,8 +32,8 @@ struct ParsedRequest {
 /// The ids and digests by which the users and tokens of a batch are read.
 #[derive(Default)]
 struct BatchKeys {
-    user_ids: Vec<i64>,
-    digests: Vec<String>,
+    user_ids: Vec<DecisionKey<i64>>,
+    digests: Vec<DecisionKey<String>>,
     /// The subset of `digests` whose tokens came in cookies but may also be valid as bearer tokens.
     digests_in_cookies: Vec<String>,
 }
@@ -82,10 +83,17 @@ impl Authorizer {
         keys: &mut BatchKeys,
     ) -> Result<ParsedRequest, AccountError> {
         let credential = self.parse_credential(request.source, &request.credential)?;
+        let requirement = &request.requirement;
         match &credential {
-            Credential::AccessToken(token) => keys.user_ids.push(token.user_id),
+            Credential::AccessToken(token) => {
+                let key = requirement.decision_key(token.user_id);
+                keys.user_ids.push(key);
+            }
             Credential::Opaque { token, digest } => {
-                keys.digests.extend(digest.clone());
+                let key = digest
+                    .clone()
+                    .map(|digest| requirement.decision_key(digest));
+                keys.digests.extend(key);
                 if token.may_be_unrestricted() {
                     keys.digests_in_cookies.extend(digest.clone());
                 }
@@ -124,10 +132,10 @@ impl Authorizer {
 
     async fn decide(&self, parsed: ParsedRequest, rows: &BatchRows) -> Result<Actor, AccountError> {
         let requirement = &parsed.request.requirement;
-        match parsed.credential {
+        let actor = match parsed.credential {
             Credential::AccessToken(token) => {
                 let found = rows.users.find(&token.user_id)?;
-                self.admit_access_token(&token, found, requirement)
+                self.admit_access_token(&token, found, requirement)?
             }
             Credential::Opaque { token, digest } => {
                 let found = match digest {
@@ -136,8 +144,9 @@ impl Authorizer {
                 };
                 let admit =
                     async { self.admit_opaque_token(token, found, &rows.idle, requirement) };
-                RequestContext::with_client_address(parsed.request.client_address, admit).await
+                RequestContext::with_client_address(parsed.request.client_address, admit).await?
             }
-        }
+        };
+        admit(actor, requirement)
     }
 }

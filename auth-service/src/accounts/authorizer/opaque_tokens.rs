@@ -12,8 +12,8 @@ use rolegate_proto::Reason;
 use rolegate_sql_store::Timed;
 
 impl Authorizer {
-    /// Checks an opaque token against its stored row, and the bearer's role against the
-    /// requirement. Returns the bearer. A session in `idle` is refused.
+    /// Checks an opaque token against its stored row, and that the names in the requirement exist.
+    /// Returns the bearer. A session in `idle` is refused.
     ///
     /// It also stores the time of use of a valid token. It counts each check of an API key, logs
     /// the use of a valid key, and records the refusal of any other key.
@@ -63,6 +63,6 @@ impl Authorizer {
             at,
             user: stored.into_bounded_user(),
         };
-        self.admit_role(actor, requirement)
+        self.with_effective_role(actor, requirement)
     }
 }

@@ -3,7 +3,8 @@
 use super::Users;
 use crate::{
     accounts::{
-        changes::CreatedApiKey, error::AccountError, policy::Requirement, token_name::check_name,
+        access_end::check_key_expiry, changes::CreatedApiKey, error::AccountError,
+        policy::Requirement, token_name::check_name,
     },
     actor::Actor,
     principal::Principal,
@@ -11,7 +12,8 @@ use crate::{
     tokens::{NewToken, OpaqueToken, SecretKind, TokenDetails, TokenKind},
     user::User,
 };
-use rolegate_proto::{Reason, Role, UnknownRole, time::END_OF_9999};
+use rolegate_proto::{GroupName, Reason, Role, UnknownRole, limits::MAX_GROUPS};
+use std::collections::BTreeSet;
 
 /// A request for a new API key.
 #[derive(Default)]
@@ -23,6 +25,8 @@ pub(crate) struct ApiKeyRequest {
     /// The highest role that the key grants. `None` stands for the user's own role, and an error
     /// for a malformed role name.
     pub(crate) role: Option<Result<Role, UnknownRole>>,
+    /// The groups that the key names; `None` if it names none.
+    pub(crate) groups: Option<Vec<String>>,
     /// When the key expires, in Unix seconds; `None` if it never does.
     pub(crate) expires_at: Option<i64>,
 }
@@ -53,6 +57,9 @@ impl Users {
         let new = self.generate_api_key(request, &actor, &user)?;
         let by = Principal::acting_on(user_id, actor);
         let created = self.changes.create_api_key(by, new, user.username).await;
+        if let Err(WriteError::GroupNotFound) = created {
+            return Err(unknown_group());
+        }
         let otherwise = match user_id {
             Some(_) => Reason::UserNotFound,
             None => Reason::TokenInvalid,
@@ -83,8 +90,10 @@ impl Users {
         if is_for_other && matches!(role, None | Some(Role::ADMIN)) {
             return Err(Reason::RoleInvalid.into());
         }
+        let groups = request.groups.as_deref().map(parse_groups).transpose()?;
         let details = TokenDetails::ApiKey {
             role,
+            groups,
             created_by: is_for_other.then(|| actor.user.username.clone()),
         };
         let mut new = NewToken::generate(
@@ -119,16 +128,23 @@ impl Users {
     }
 }
 
-/// Checks that a new key expires in the future, and returns the time of expiry. All times are in
-/// Unix seconds.
-pub(crate) fn check_key_expiry(expires_at: i64, now: u64) -> Result<u64, AccountError> {
-    let broken = |rule: &'static str| AccountError::invalid(Reason::ApiKeyInvalid, rule);
-    // RFC 3339 has no notation for later times.
-    if expires_at > END_OF_9999 {
-        return Err(broken("API key expiry must be before the year 10000."));
+/// Parses the groups of a new key, and returns them in ascending order and each once. Whether they exist is checked
+/// when the key is inserted.
+pub(crate) fn parse_groups(names: &[String]) -> Result<Vec<GroupName>, AccountError> {
+    if names.len() > MAX_GROUPS {
+        return Err(AccountError::invalid(
+            Reason::ApiKeyInvalid,
+            "An API key can name at most 100 groups.",
+        ));
     }
-    match u64::try_from(expires_at) {
-        Ok(time) if time > now => Ok(time),
-        _ => Err(broken("API key expiry must be in the future.")),
-    }
+    let groups: Result<BTreeSet<GroupName>, _> = names.iter().map(|name| name.parse()).collect();
+    let groups = groups.map_err(|_| unknown_group())?;
+    Ok(groups.into_iter().collect())
+}
+
+fn unknown_group() -> AccountError {
+    AccountError::invalid(
+        Reason::ApiKeyInvalid,
+        "API key groups must be names of groups.",
+    )
 }

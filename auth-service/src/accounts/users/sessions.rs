@@ -8,7 +8,7 @@ use crate::{
     actor::Actor,
     change::{Change, SessionEnd, TokenChange, TokenSelection},
     principal::Principal,
-    store::UsageKind,
+    store::{DecisionKey, UsageKind},
     tokens::{OpaqueToken, SecretKind, TokenKind},
     user::User,
 };
@@ -94,7 +94,8 @@ impl Users {
                     .digest(token)
             })
             .collect();
-        let found = self.reads.tokens.get_all(digests.clone()).await?;
+        let keys = digests.iter().cloned().map(DecisionKey::from);
+        let found = self.reads.tokens.get_all(keys.collect()).await?;
         let mut users = Vec::new();
         for found in found.value.into_values() {
             users.push(found?.user);

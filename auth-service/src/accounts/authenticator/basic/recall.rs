@@ -5,6 +5,7 @@ use crate::{
     accounts::{authenticator::Authenticator, error::AccountError, username::check_username},
     metrics,
     password::Recall,
+    store::DecisionKey,
     tokens::TokenBearer,
     user::{Credentials, User},
 };
@@ -19,20 +20,21 @@ static GUESSED: LogLimiter<i64> = LogLimiter::silent_when_full(10, Duration::fro
 /// Credentials that may be answered without a hash.
 struct RecallCheck {
     credentials: BasicCredentials,
-    /// The digest of a password that may be an API key; `None` for any other password, which may be
+    /// The digest by which the API key is read; `None` for a password in any other form, which may be
     /// cached.
-    key_digest: Option<String>,
+    api_key: Option<DecisionKey<String>>,
 }
 
 impl Authenticator {
     /// Returns the users of those requests that need no hash, in the order of the requests. It runs
     /// one statement for passwords and one for keys.
     ///
-    /// A request is answered here if [`Self::verify_credentials`] would answer it by a key, or from
-    /// the cache without a line in the audit log. Nothing is refused: every other request gets
-    /// `None`, and the caller sends it to `verify_credentials`. A password that is not cached
-    /// counts as a guess, and many guesses invalidate the cached entries of that name. A password
-    /// in the form of an API key does not count, because keys are never cached.
+    /// A request is answered here if the names in its requirement exist and
+    /// [`Self::verify_credentials`] would answer it by an API key, or from the cache without a line
+    /// in the audit log. Nothing is refused: every other request gets `None`, and the caller sends it
+    /// to `verify_credentials`. A password that is not cached counts as a guess, and many guesses
+    /// invalidate the cached entries of that name. A password in the form of an API key does not
+    /// count, because keys are never cached.
     pub(crate) async fn recall(
         &self,
         checks: Vec<Option<BasicCredentials>>,
@@ -44,9 +46,12 @@ impl Authenticator {
         let mut usernames = Vec::with_capacity(checks.len());
         let mut digests = Vec::new();
         for check in checks.iter().flatten() {
-            match &check.key_digest {
-                Some(digest) => digests.push(digest.clone()),
-                None => usernames.push(check.credentials.username.clone()),
+            if let Some(key) = &check.api_key {
+                digests.push(key.clone());
+            } else {
+                let credentials = &check.credentials;
+                let username = credentials.username.clone();
+                usernames.push(credentials.requirement.decision_key(username));
             }
         }
         let (stored, keys) = tokio::try_join!(
@@ -71,21 +76,27 @@ impl Authenticator {
         keys: &RowsByKey<String, TokenBearer>,
     ) -> Option<AuthenticatedUser> {
         let credentials = check.credentials;
-        let Some(digest) = check.key_digest else {
+        let Some(key) = check.api_key else {
             let row = stored.value.get(&credentials.username);
             let stored = row.and_then(|row| row.as_ref().ok());
             return self.recall_password(&credentials, stored);
         };
-        let found = keys.find(&digest).ok()?;
+        let found = keys.find(&key.key).ok()?;
+        let bearer = found.value.as_ref()?;
+        self.policy
+            .require_known_names(&credentials.requirement, &bearer.user)
+            .ok()?;
         let admit = async { self.accept_api_key(&credentials.username, found) };
-        RequestContext::with_client_address(credentials.origin.client_address, admit).await
+        let user =
+            RequestContext::with_client_address(credentials.origin.client_address, admit).await?;
+        Some(self.with_effective_role(user))
     }
 
     /// Prepares the check of these credentials. Returns `None` if the username is malformed or a
     /// limit is reached; neither matters for an API key.
     fn recall_check(&self, credentials: BasicCredentials) -> Option<RecallCheck> {
-        let key_digest = credentials.key_digest();
-        if key_digest.is_none() {
+        let api_key = credentials.api_key();
+        if api_key.is_none() {
             let username = &credentials.username;
             let client = credentials.origin.client_key();
             if check_username(username).is_err() || self.login_limiter.is_full(username, client) {
@@ -94,7 +105,7 @@ impl Authenticator {
         }
         Some(RecallCheck {
             credentials,
-            key_digest,
+            api_key,
         })
     }
 
@@ -120,7 +131,9 @@ impl Authenticator {
             count_guess(stored.map(|stored| &stored.user));
         }
         let user = &active?.user;
-        if !recalled.is_hit() || user.second_factor {
+        let requirement = &credentials.requirement;
+        let are_names_known = self.policy.require_known_names(requirement, user).is_ok();
+        if !recalled.is_hit() || user.second_factor || !are_names_known {
             return None;
         }
         metrics::METRICS.basic_cache_hits.inc();

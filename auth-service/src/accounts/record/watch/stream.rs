@@ -219,6 +219,8 @@ fn snapshot_item(user: User) -> WatchItem {
         revision: 0,
         seal: None,
         created_at: Some(user.created_at.unwrap_or_default()),
+        memberships: user.memberships,
+        until: user.until,
         user_id: user.id,
         username: user.username,
         role: user.role,
