@@ -2,8 +2,8 @@
 //! `accounts`.
 //!
 //! [`AuthGrpc::methods`] lists the methods of the contract. Each is a method of [`AuthGrpc`] in the file of its
-//! topic: `logins`, `authorize`, `users`, `passwords`, `second_factor`, `api_keys`, `sessions`, `audit` (the record),
-//! and `user_changes` (the stream of changes). It gets the message and the [`rolegate_grpc_server::Call`], which has
+//! topic: `logins`, `authorize`, `users`, `groups`, `passwords`, `second_factor`, `api_keys`, `sessions`, `audit`
+//! (the record) and `user_changes` (the stream of changes). It gets the message and the [`rolegate_grpc_server::Call`], which has
 //! the credential of the actor, the client address and the deadline. It calls a use case and returns the response.
 //! `message` converts values of the use cases into messages, and their errors into gRPC statuses.
 //!
@@ -16,6 +16,7 @@ mod api_keys;
 mod audit;
 mod authorize;
 pub(crate) mod ext_authz;
+mod groups;
 mod logins;
 mod message;
 mod passwords;
@@ -70,6 +71,14 @@ impl AuthGrpc {
             .unary(Self::update_user)
             .unary(Self::delete_user)
             .unary(Self::list_roles)
+            .unary(Self::create_group)
+            .unary(Self::list_groups)
+            .unary(Self::get_group)
+            .unary(Self::delete_group)
+            .unary(Self::list_members)
+            .unary(Self::set_membership)
+            .unary(Self::delete_membership)
+            .unary(Self::list_user_groups)
             .unary(Self::set_password)
             .unary(Self::change_password)
             .unary(Self::create_password_link)

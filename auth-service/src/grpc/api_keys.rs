@@ -21,6 +21,7 @@ impl AuthGrpc {
             user_id: message.user_id,
             name: message.name,
             role: optional_role(message.role_name, message.role),
+            groups: message.groups.map(|groups| groups.names),
             expires_at: message.expires_at.map(|time| time.seconds),
         };
         let created = self

@@ -18,44 +18,54 @@ use rolegate_proto::{
 };
 use std::sync::Arc;
 
-const MALFORMED_ROLES: &str = "role_names must be names of roles";
-
 /// Parses a requirement. A missing requirement is an error, because it must not admit every user. An invalid
-/// role is an error, because it must not be ignored. `accounts` checks later whether this service has the
-/// roles.
+/// name is an error, because it must not be ignored. `accounts` checks later whether the roles and groups exist.
 ///
-/// Role numbers, which older clients send, count only if there are no role names.
+/// Role numbers, which older clients send, count only if there are no names of roles or groups.
 fn parse_requirement(wire: Option<WireRequirement>) -> Result<Requirement, AccountError> {
     let invalid = AccountError::invalid_request;
     match wire {
         None => Err(invalid("say what is required: any_authenticated or roles")),
         Some(WireRequirement::AnyAuthenticated(_)) => Ok(Requirement::AnyAuthenticated),
         Some(WireRequirement::Roles(AllowedRoles {
-            roles: allowed,
+            roles,
             role_names,
+            group_names,
         })) => {
-            let numbers = allowed.iter().map(|&number| Role::from_message("", number));
-            let roles = if role_names.is_empty() {
-                numbers
-                    .collect::<Result<_, _>>()
-                    .map_err(|_| invalid(MALFORMED_ROLES))
-            } else {
-                parse_roles(&role_names)
-            }?;
-            if roles.is_empty() {
-                return Err(invalid("role_names must have at least one name"));
+            if !role_names.is_empty() || !group_names.is_empty() {
+                return parse_names(&role_names, &group_names);
             }
-            Ok(Requirement::Roles(roles))
+            let roles = roles.iter().map(|&number| Role::from_message("", number));
+            let roles: Result<Vec<Role>, _> = roles.collect();
+            let roles = roles.map_err(|_| invalid("roles must be numbers of roles"))?;
+            if roles.is_empty() {
+                return Err(invalid(
+                    "role_names or group_names must have at least one name",
+                ));
+            }
+            Ok(Requirement::AnyOf {
+                roles,
+                groups: Vec::new(),
+            })
         }
     }
 }
 
-pub(super) fn parse_roles(names: &[String]) -> Result<Vec<Role>, AccountError> {
-    let roles = names
-        .iter()
-        .map(|name| name.parse())
-        .collect::<Result<_, _>>();
-    roles.map_err(|_| AccountError::invalid_request(MALFORMED_ROLES))
+/// Parses a requirement that names roles and groups. Without names, it is met by every user.
+pub(super) fn parse_names(
+    role_names: &[String],
+    group_names: &[String],
+) -> Result<Requirement, AccountError> {
+    if role_names.is_empty() && group_names.is_empty() {
+        return Ok(Requirement::AnyAuthenticated);
+    }
+    let invalid = AccountError::invalid_request;
+    let roles: Result<_, _> = role_names.iter().map(|name| name.parse()).collect();
+    let groups: Result<_, _> = group_names.iter().map(|name| name.parse()).collect();
+    Ok(Requirement::AnyOf {
+        roles: roles.map_err(|_| invalid("role_names must be names of roles"))?,
+        groups: groups.map_err(|_| invalid("group_names must be names of groups"))?,
+    })
 }
 
 /// Converts a message to the request for a decision. Fails if the requirement is invalid. The client
@@ -164,8 +174,7 @@ pub(super) fn count_bearer(
     requirement: &Result<Requirement, AccountError>,
 ) -> Result<AuthenticatedUser, AccountError> {
     metrics::count_authorization(match (&bearer, requirement) {
-        (Ok(bearer), Ok(required)) if required.admits(bearer.user.role) => None,
-        (Ok(bearer), Ok(required)) => Some(required.refusal(bearer.ineffective_role)),
+        (Ok(bearer), Ok(required)) => required.refusal(&bearer.user, bearer.ineffective_role),
         (Err(error), _) | (_, Err(error)) => Some(error.reason()),
     });
     bearer.map(AuthenticatedUser::from)
@@ -203,6 +212,7 @@ mod tests {
             let allowed = AllowedRoles {
                 roles: vec![3],
                 role_names,
+                group_names: vec![],
             };
             assert!(
                 parse_requirement(Some(WireRequirement::Roles(allowed))).is_err(),
@@ -226,6 +236,7 @@ mod tests {
                 AllowedRoles {
                     roles: vec![2, 3],
                     role_names: vec![],
+                    group_names: vec![],
                 },
                 [Role::AUTHOR, Role::ADMIN],
             ),
@@ -233,13 +244,20 @@ mod tests {
                 AllowedRoles {
                     roles: vec![3],
                     role_names: named(&["editor", "admin"]),
+                    group_names: vec![],
                 },
                 [editor, Role::ADMIN],
             ),
         ] {
             let requirement =
                 parse_requirement(Some(WireRequirement::Roles(allowed))).expect("valid");
-            assert_eq!(requirement, Requirement::Roles(expected.to_vec()));
+            assert_eq!(
+                requirement,
+                Requirement::AnyOf {
+                    roles: expected.to_vec(),
+                    groups: Vec::new()
+                }
+            );
         }
     }
 }

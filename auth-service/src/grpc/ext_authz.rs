@@ -14,13 +14,13 @@ mod response;
 
 use super::{AuthGrpc, RpcResult, authorize::count_bearer};
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, BasicCredentials, Requirement},
+    accounts::{AccountError, AuthenticatedUser, BasicCredentials, Requirement, TokenSource},
     audit,
     call_origin::CallOrigin,
     store::StoreError,
     user::User,
 };
-use request::{AuthorizationHeader, RequestAttributes, parse_requirement};
+use request::{AuthorizationHeader, RequestAttributes, RequiredNames, parse_requirement};
 use response::{Refusal, is_unauthenticated};
 use rolegate_grpc_server::Call;
 use rolegate_http_server::ignored_address::AddressHeader;
@@ -47,13 +47,13 @@ static DENIALS: LogLimiter<(i64, String)> =
 static IGNORED: AddressHeader =
     AddressHeader::new("source.address", "TRUSTED_GATEWAYS", "proxy of yours");
 
-/// A request of Envoy's client, with the roles that the configuration of its route requires.
+/// A request of Envoy's client, with the roles and groups that the configuration of its route requires.
 #[derive(Clone, Copy)]
 struct RouteRequest<'r> {
     attributes: RequestAttributes<'r>,
-    /// The required roles, as text from the configuration of the route.
-    roles: &'r str,
-    /// The parsed `roles`. If they are invalid, the request is refused only after its credentials were checked,
+    /// The required roles and groups, as text from the configuration of the route.
+    names: RequiredNames<'r>,
+    /// The parsed `names`. If they are malformed, the request is refused only after its credentials were checked,
     /// as at the gateway.
     requirement: &'r Result<Requirement, AccountError>,
     origin: CallOrigin,
@@ -93,17 +93,18 @@ impl AuthGrpc {
         attributes: RequestAttributes<'_>,
         origin: CallOrigin,
     ) -> Result<User, Refusal> {
-        let Some(roles) = attributes.roles() else {
+        let names = attributes.required_names();
+        if names.is_missing() {
             warn_of_route(attributes);
             return Err(AccountError::from(Reason::RoleInsufficient).into());
-        };
+        }
         let is_cookie_only = attributes
             .is_cookie_only()
             .inspect_err(|_| warn_of_route(attributes))?;
-        let requirement = self.known_requirement(roles);
+        let requirement = parse_requirement(names);
         let route = RouteRequest {
             attributes,
-            roles,
+            names,
             requirement: &requirement,
             origin,
         };
@@ -116,16 +117,24 @@ impl AuthGrpc {
         // The rare branches are boxed. Otherwise, the future of every check would be as large as the future of
         // a password check.
         let authenticated = match authorization {
-            AuthorizationHeader::Valid(Authorization::Bearer(token)) => {
-                self.authorize_bearer(route, token.expose_secret()).await?
-            }
+            AuthorizationHeader::Valid(Authorization::Bearer(token)) => self
+                .authenticate(route, TokenSource::Bearer, token.expose_secret())
+                .await
+                .map_err(Refusal::from),
             AuthorizationHeader::Valid(Authorization::Basic { username, password }) => {
-                Box::pin(self.verify_basic(route, username, password)).await?
+                Box::pin(self.verify_basic(route, username, password)).await
             }
             // An `Authorization` header takes precedence over cookies, even if it is invalid.
             AuthorizationHeader::Invalid => return Err(Refusal::NotAuthenticated),
-            AuthorizationHeader::Missing => Box::pin(self.authenticate_by_cookie(route)).await?,
+            AuthorizationHeader::Missing => Box::pin(self.authenticate_by_cookie(route)).await,
         };
+        if let Err(Refusal::Error(error)) = &authenticated
+            && error.reason() == Reason::RequestInvalid
+        {
+            // The requirement names a role or a group that does not exist.
+            warn_of_route(attributes);
+        }
+        let authenticated = authenticated?;
         let required = match requirement {
             Ok(ref required) => required,
             Err(error) => {
@@ -134,20 +143,20 @@ impl AuthGrpc {
             }
         };
         let user = authenticated.user;
-        if required.admits(user.role) {
-            return Ok(user);
+        match required.refusal(&user, authenticated.ineffective_role) {
+            None => Ok(user),
+            Some(reason) => Err(self.refuse(route, &user, reason)),
         }
-        let reason = required.refusal(authenticated.ineffective_role);
-        Err(self.refuse(route, &user, reason))
     }
 
     /// Logs the denial of an authenticated user, unless [`DENIALS`] suppresses the line, and returns the
     /// refusal. If a browser opens a page, the refusal is a page that explains the reason.
     fn refuse(&self, route: RouteRequest<'_>, user: &User, reason: Reason) -> Refusal {
-        if DENIALS.claim((user.id, route.roles.to_owned())) {
+        if DENIALS.claim((user.id, format!("{:?}", route.names))) {
             let target = route.attributes.target();
             let shown = target.host_and_path();
-            audit::log_access_denial(user, target.method, &shown, route.roles, reason);
+            let RequiredNames { roles, groups } = route.names;
+            audit::log_access_denial(user, target.method, &shown, roles, groups, reason);
         }
         let error = AccountError::from(reason);
         match self.interstitial(route.attributes, user, reason) {
@@ -156,22 +165,17 @@ impl AuthGrpc {
         }
     }
 
-    fn known_requirement(&self, roles: &str) -> Result<Requirement, AccountError> {
-        let requirement = parse_requirement(roles)?;
-        if let Requirement::Roles(required) = &requirement {
-            self.services.policy.require_known_roles(required)?;
-        }
-        Ok(requirement)
-    }
-
-    async fn authorize_bearer(
+    /// Checks a token, and that the names in the requirement exist. Whether the bearer meets the requirement is
+    /// checked later, so that the audit log can name a bearer who does not.
+    async fn authenticate(
         &self,
         route: RouteRequest<'_>,
+        source: TokenSource,
         token: &str,
     ) -> Result<AuthenticatedUser, AccountError> {
-        // Any user is accepted at first, so that the audit log can name the one who lacks the required role.
-        let any = Requirement::AnyAuthenticated;
-        let bearer = self.services.authorizer.authorize(token, &any).await;
+        let requirement = route.parsed_requirement();
+        let authorizer = &self.services.authorizer;
+        let bearer = authorizer.authenticate(source, token, requirement).await;
         count_bearer(bearer, route.requirement)
     }
 
@@ -194,6 +198,7 @@ impl AuthGrpc {
                 username,
                 password,
                 accept_api_keys: true,
+                requirement: route.parsed_requirement().clone(),
                 origin: route.origin,
             });
         let error = match verify.await {
@@ -222,26 +227,36 @@ impl AuthGrpc {
 }
 
 impl RouteRequest<'_> {
+    /// Returns the requirement for the check of the credentials. A malformed one is reported after this check.
+    fn parsed_requirement(&self) -> &Requirement {
+        match self.requirement {
+            Ok(requirement) => requirement,
+            Err(_) => &Requirement::AnyAuthenticated,
+        }
+    }
+
     /// Logs the refusal of a request that changes something and that another site may have caused.
     fn log_cross_site_denial(self) {
         let target = self.attributes.target();
-        audit::log_cross_site_denial(target.method, &target.host_and_path(), self.roles);
+        let RequiredNames { roles, groups } = self.names;
+        audit::log_cross_site_denial(target.method, &target.host_and_path(), roles, groups);
     }
 }
 
-/// Warns, at most once a second, that the configuration of the route is invalid: `roles` is missing or names an
-/// unknown role, or `credentials` has an unknown value.
+/// Warns, at most once a second, that the configuration of the route is invalid: `roles` and `groups` are missing or
+/// name one that does not exist, or `credentials` has an unknown value.
 fn warn_of_route(attributes: RequestAttributes<'_>) {
     if INVALID_ROUTES.claim(()) {
         let target = attributes.target();
         tracing::warn!(
             host = target.host,
             path = target.path,
-            roles = attributes.roles(),
+            roles = attributes.required_names().roles,
+            groups = attributes.required_names().groups,
             credentials = attributes.credentials_setting(),
             "ext_authz: refused, because the context_extensions of this route are invalid: set roles to \
-             names such as \"author,admin\", or to \"*\" for any user; leave credentials out, or set \
-             it to \"cookie\""
+             names such as \"author,admin\", or to \"*\" for any user, or set groups to names of groups; \
+             leave credentials out, or set it to \"cookie\""
         );
     }
 }

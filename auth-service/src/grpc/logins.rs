@@ -1,8 +1,10 @@
 //! The calls that register users, verify passwords, and create sessions and access tokens.
 
-use super::{AuthGrpc, RpcResult, authorize::parse_roles};
+use super::{AuthGrpc, RpcResult, authorize::parse_names};
 use crate::{
-    accounts::{AccountError, BasicCredentials, SessionOutcome, SessionRequest, SessionUse},
+    accounts::{
+        AccountError, BasicCredentials, Requirement, SessionOutcome, SessionRequest, SessionUse,
+    },
     call_origin::CallOrigin,
     metrics,
 };
@@ -54,10 +56,16 @@ impl AuthGrpc {
         call: Call,
         message: wire::VerifyCredentialsRequest,
     ) -> RpcResult<wire::VerifyCredentialsResponse> {
+        // A malformed requirement is reported only after the credentials were checked.
+        let requirement = parse_names(&message.role_names, &message.group_names);
         let check = BasicCredentials {
             username: message.username,
             password: message.password.into(),
             accept_api_keys: message.accept_api_keys,
+            requirement: match &requirement {
+                Ok(requirement) => requirement.clone(),
+                Err(_) => Requirement::AnyAuthenticated,
+            },
             origin: CallOrigin::from(&call),
         };
         let user = self
@@ -65,9 +73,7 @@ impl AuthGrpc {
             .authenticator
             .verify_credentials(check)
             .await?;
-        self.services
-            .policy
-            .require_known_roles(&parse_roles(&message.role_names)?)?;
+        requirement?;
         Ok(wire::VerifyCredentialsResponse {
             user: Some(user.into()),
         })
@@ -95,7 +101,7 @@ impl AuthGrpc {
             .into_iter()
             .map(|item| {
                 if is_trusted {
-                    self.basic_credentials(item, origin)
+                    basic_credentials(item, origin)
                 } else {
                     None
                 }
@@ -109,27 +115,6 @@ impl AuthGrpc {
             })
             .collect();
         Ok(wire::BatchVerifyCredentialsResponse { outcomes })
-    }
-
-    /// Reads the credentials of an item, with the client address that it reports. Returns `None` if the item
-    /// names an unknown role: `VerifyCredentials` reports that error after it has checked the credentials.
-    fn basic_credentials(
-        &self,
-        item: wire::VerifyCredentialsRequest,
-        origin: CallOrigin,
-    ) -> Option<BasicCredentials> {
-        let roles = parse_roles(&item.role_names).ok()?;
-        self.services.policy.require_known_roles(&roles).ok()?;
-        let reported = item.client_address.and_then(|address| address.parse().ok());
-        Some(BasicCredentials {
-            username: item.username,
-            password: item.password.into(),
-            accept_api_keys: item.accept_api_keys,
-            origin: CallOrigin {
-                client_address: reported.or(origin.client_address),
-                ..origin
-            },
-        })
     }
 
     pub(super) async fn create_session(
@@ -204,4 +189,24 @@ impl AuthGrpc {
             pending_sign_in: None,
         })
     }
+}
+
+/// Reads the credentials of an item of a batch, with the client address that it reports. Returns `None` if the
+/// item has a malformed name of a role or group: `VerifyCredentials` reports that error after it has checked the
+/// credentials.
+fn basic_credentials(
+    item: wire::VerifyCredentialsRequest,
+    origin: CallOrigin,
+) -> Option<BasicCredentials> {
+    let reported = item.client_address.and_then(|address| address.parse().ok());
+    Some(BasicCredentials {
+        username: item.username,
+        password: item.password.into(),
+        accept_api_keys: item.accept_api_keys,
+        requirement: parse_names(&item.role_names, &item.group_names).ok()?,
+        origin: CallOrigin {
+            client_address: reported.or(origin.client_address),
+            ..origin
+        },
+    })
 }

@@ -2,7 +2,7 @@
 //! origin into the type of the use cases.
 
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, UserPage},
+    accounts::{AccountError, AuthenticatedUser, Page},
     actor::{Actor, PresentedCredential},
     call_origin::CallOrigin,
     tokens::{NewPasswordLink, OpaqueToken},
@@ -10,13 +10,15 @@ use crate::{
 };
 use prost_types::Timestamp;
 use rolegate_grpc_server::{Call, error_status};
-use rolegate_proto::{Role, UnknownRole, auth_v1};
+use rolegate_proto::{GroupName, Role, UnknownRole, auth_v1};
 use secrecy::ExposeSecret as _;
 use tonic::Status;
 
 impl From<User> for auth_v1::User {
     fn from(user: User) -> Self {
         Self {
+            group_names: user.group_names(),
+            until: user.until.map(seconds),
             id: user.id,
             username: user.username,
             role: user.role.response_number(),
@@ -59,8 +61,14 @@ pub(super) fn seconds(unix_seconds: u64) -> i64 {
 }
 
 /// Converts a page of users. If `with_times` is true, the response also has the times of each user.
-pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::ListUsersResponse {
-    let UserPage { users, next_after } = page;
+pub(super) fn list_users_response(
+    page: Page<ListedUser>,
+    with_times: bool,
+) -> auth_v1::ListUsersResponse {
+    let Page {
+        items: users,
+        next_after,
+    } = page;
     let user_times = |listed: &ListedUser| auth_v1::UserTimes {
         created_at: listed.user.created_at.map(timestamp),
         last_login_at: listed.last_login_at.map(timestamp),
@@ -74,6 +82,7 @@ pub(super) fn list_users_response(page: UserPage, with_times: bool) -> auth_v1::
         times,
         users: users.into_iter().map(|listed| listed.user.into()).collect(),
         next_after,
+        has_groups: true,
     }
 }
 
@@ -139,6 +148,9 @@ impl From<OpaqueToken> for auth_v1::ApiKey {
     fn from(key: OpaqueToken) -> Self {
         let role = key.role();
         let created_by = key.created_by().map(str::to_owned);
+        let groups = key.groups().map(|groups| auth_v1::GroupNames {
+            names: groups.iter().map(GroupName::to_string).collect(),
+        });
         Self {
             id: key.id,
             user_id: key.user_id,
@@ -150,6 +162,7 @@ impl From<OpaqueToken> for auth_v1::ApiKey {
             expires_at: key.expires_at.map(timestamp),
             last_used_at: key.last_used_at.map(timestamp),
             created_by,
+            groups,
         }
     }
 }

@@ -1,7 +1,13 @@
 //! The call that follows the changes of users, and the messages of its stream.
 
-use super::{AuthGrpc, RpcResult, message::seconds};
-use crate::accounts::{AccountError, WatchItem, WatchStart, Watcher};
+use super::{
+    AuthGrpc, RpcResult,
+    message::{seconds, timestamp},
+};
+use crate::{
+    accounts::{AccountError, WatchItem, WatchStart, Watcher},
+    group::Membership,
+};
 use futures_util::{Stream, StreamExt as _, stream};
 use rolegate_grpc_server::Call;
 use rolegate_proto::auth_v1::{self as wire, watch_users_response::Item};
@@ -20,6 +26,8 @@ impl From<WatchItem> for wire::WatchUsersResponse {
                 deleted: change.deleted,
                 seal: change.seal.map(|seal| seal.to_string()),
                 created_at: change.created_at.map(seconds),
+                groups: Some(user_groups(&change.memberships)),
+                until: change.until.map(seconds),
             }),
             WatchItem::Progress(position) => Item::Progress(wire::WatchProgress {
                 revision: position.revision,
@@ -27,6 +35,17 @@ impl From<WatchItem> for wire::WatchUsersResponse {
             }),
         };
         Self { item: Some(item) }
+    }
+}
+
+fn user_groups(memberships: &[Membership]) -> wire::UserGroups {
+    let groups = memberships.iter().map(|membership| wire::UserGroup {
+        id: 0,
+        name: membership.group.to_string(),
+        until: membership.until.map(timestamp),
+    });
+    wire::UserGroups {
+        groups: groups.collect(),
     }
 }
 

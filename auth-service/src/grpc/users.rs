@@ -5,11 +5,14 @@ use super::{
     message::{self, optional_role},
 };
 use crate::{
-    accounts::{AccountError, UserPageRequest, UserUpdateRequest},
+    accounts::{AccountError, RequestedEnd, UserPageRequest, UserUpdateRequest},
     call_origin::CallOrigin,
 };
 use rolegate_grpc_server::Call;
-use rolegate_proto::{Role, auth_v1 as wire};
+use rolegate_proto::{
+    Role,
+    auth_v1::{self as wire, update_user_request::End},
+};
 use std::sync::Arc;
 
 impl AuthGrpc {
@@ -116,8 +119,8 @@ impl AuthGrpc {
     ) -> RpcResult<wire::SetUserDisabledResponse> {
         let update = wire::UpdateUserRequest {
             user_id: message.user_id,
-            username: None,
             disabled: Some(message.disabled),
+            ..wire::UpdateUserRequest::default()
         };
         let response = self.update_user(call, update).await?;
         Ok(wire::SetUserDisabledResponse {
@@ -133,6 +136,10 @@ impl AuthGrpc {
         let update = UserUpdateRequest {
             username: message.username.as_deref(),
             disabled: message.disabled,
+            end: message.end.map(|end| match end {
+                End::Until(time) => RequestedEnd::At(time.seconds),
+                End::NoEnd(_) => RequestedEnd::Never,
+            }),
         };
         let user = self
             .services

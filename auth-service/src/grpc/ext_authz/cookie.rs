@@ -6,8 +6,8 @@ use super::{
     response::{Refusal, is_unauthenticated},
 };
 use crate::{
-    accounts::{AuthenticatedUser, Requirement, TokenSource},
-    grpc::{AuthGrpc, authorize::count_bearer},
+    accounts::{AuthenticatedUser, TokenSource},
+    grpc::AuthGrpc,
     user::User,
 };
 use rolegate_proto::Reason;
@@ -38,13 +38,8 @@ impl AuthGrpc {
             .browser_parts()
             .ok_or(Refusal::NotAuthenticated)?;
         let check = async |session: SecretString| {
-            let any = Requirement::AnyAuthenticated;
-            let bearer = self
-                .services
-                .authorizer
-                .authorize_from(TokenSource::Cookie, session.expose_secret(), &any)
-                .await;
-            count_bearer(bearer, route.requirement)
+            self.authenticate(route, TokenSource::Cookie, session.expose_secret())
+                .await
         };
         let request = browser_parts.request();
         let user = sign_in.check_sessions(request, check, is_unauthenticated);

@@ -3,7 +3,7 @@
 use crate::accounts::{AccountError, Requirement};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use rolegate_proto::{
-    Authorization, Role,
+    Authorization, GroupName, Role,
     envoy_auth_v3::{self, AttributeContext, attribute_context::HttpRequest},
     metadata::AUTHORIZATION,
 };
@@ -31,10 +31,12 @@ pub(crate) enum AuthorizationHeader {
 }
 
 impl<'r> RequestAttributes<'r> {
-    /// Returns the value `roles` in the configuration of the route; `None` if it is missing. No client can set
-    /// this value.
-    pub(super) fn roles(self) -> Option<&'r str> {
-        self.extension("roles")
+    /// Returns the roles and groups in the configuration of the route. No client can set these values.
+    pub(super) fn required_names(self) -> RequiredNames<'r> {
+        RequiredNames {
+            roles: self.extension("roles"),
+            groups: self.extension("groups"),
+        }
     }
 
     /// Returns the value `credentials` in the configuration of the route; `None` if it is missing. It is no
@@ -206,14 +208,35 @@ fn shorten(text: &str) -> &str {
     &text[..text.floor_char_boundary(MAX_LOGGED_BYTES)]
 }
 
-/// Parses the roles of a route, such as `author,admin`. `*` admits any user.
-pub(super) fn parse_requirement(roles: &str) -> Result<Requirement, AccountError> {
-    if roles == "*" {
+/// The names of roles and groups that a route requires, each a text such as `author,admin`, or `None` if it is missing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequiredNames<'r> {
+    pub(crate) roles: Option<&'r str>,
+    pub(crate) groups: Option<&'r str>,
+}
+
+impl RequiredNames<'_> {
+    pub(super) fn is_missing(self) -> bool {
+        self.roles.is_none() && self.groups.is_none()
+    }
+}
+
+/// Parses the roles and groups of a route. The roles `*` admit any user, and cannot be combined with groups.
+pub(super) fn parse_requirement(names: RequiredNames<'_>) -> Result<Requirement, AccountError> {
+    if names.roles == Some("*") && names.groups.is_none() {
         return Ok(Requirement::AnyAuthenticated);
     }
-    Role::parse_list(roles)
-        .map(Requirement::Roles)
-        .map_err(|_| AccountError::invalid_request("roles must be names of roles"))
+    let roles = names.roles.map(Role::parse_list).transpose();
+    let groups = names.groups.map(GroupName::parse_list).transpose();
+    let invalid = AccountError::invalid_request;
+    Ok(Requirement::AnyOf {
+        roles: roles
+            .map_err(|_| invalid("roles must be names of roles"))?
+            .unwrap_or_default(),
+        groups: groups
+            .map_err(|_| invalid("groups must be names of groups"))?
+            .unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ pub(super) fn is_unauthenticated(error: &AccountError) -> bool {
 /// Returns the answer that lets the request pass, with the identity headers. Access logs and other filters of
 /// Envoy can read the same values from the dynamic metadata.
 pub(super) fn allow(user: &User) -> CheckResponse {
-    let identity = identity_headers(user.id, &user.username, user.role);
+    let identity = identity_headers(user.id, &user.username, user.role, &user.group_names());
     let fields = identity
         .iter()
         .map(|(name, value)| ((*name).to_owned(), value.clone().into()))
@@ -229,6 +229,7 @@ fn header(name: &str, value: impl Into<String>) -> HeaderValueOption {
             ..HeaderValue::default()
         }),
         append: Some(false),
+        keep_empty_value: true,
     }
 }
 

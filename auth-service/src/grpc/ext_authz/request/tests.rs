@@ -1,6 +1,8 @@
 //! Tests of how the messages of Envoy are read.
 
-use super::{AuthorizationHeader, RequestAttributes, RequestTarget, parse_requirement};
+use super::{
+    AuthorizationHeader, RequestAttributes, RequestTarget, RequiredNames, parse_requirement,
+};
 use crate::accounts::Requirement;
 use rolegate_proto::{
     Authorization, Role,
@@ -12,13 +14,20 @@ use rolegate_proto::{
 use secrecy::ExposeSecret as _;
 
 fn required(roles: &str) -> Option<Requirement> {
-    parse_requirement(roles).ok()
+    let names = RequiredNames {
+        roles: Some(roles),
+        groups: None,
+    };
+    parse_requirement(names).ok()
 }
 
 #[test]
 fn a_forgotten_or_misspelt_requirement_is_none() {
     assert_eq!(required("*"), Some(Requirement::AnyAuthenticated));
-    let both = Requirement::Roles(vec![Role::AUTHOR, Role::ADMIN]);
+    let both = Requirement::AnyOf {
+        roles: vec![Role::AUTHOR, Role::ADMIN],
+        groups: Vec::new(),
+    };
     assert_eq!(required("author,admin"), Some(both));
     for invalid in [
         "",
@@ -36,7 +45,7 @@ fn a_forgotten_or_misspelt_requirement_is_none() {
             context_extensions: [(name.to_owned(), "*".to_owned())].into(),
             ..AttributeContext::default()
         };
-        RequestAttributes { context }.roles().is_some()
+        !RequestAttributes { context }.required_names().is_missing()
     };
     assert!(has_roles("roles") && !has_roles("Roles"));
     // The name `root` is well-formed. The service checks later whether a role with this name exists.
