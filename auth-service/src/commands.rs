@@ -3,7 +3,7 @@
 //!
 //! [`Settings`] implements the trait `Program`, through which `rolegate_program` parses the command
 //! line, runs a command and serves. Every command reads the settings of `serve`. The commands of
-//! [`database_command`] (`user` and `audit`), [`doctor`] and [`migrate`] need only the settings that
+//! [`database_command`] (`user`, `group` and `audit`), [`doctor`] and [`migrate`] need only the settings that
 //! auth-service shares with rolegate, so rolegate offers the same commands. `init_secrets` is for
 //! auth-service alone.
 //!
@@ -13,6 +13,7 @@
 mod audit;
 pub mod database_command;
 pub mod doctor;
+mod group;
 mod init_secrets;
 mod terminal;
 mod terminal_text;

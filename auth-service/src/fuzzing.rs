@@ -5,6 +5,7 @@ use crate::{
     commands::user::user_line::{LineReader, UserLine},
     grpc::ext_authz::request::{AuthorizationHeader, RequestAttributes},
     password::{BlocklistFile, HashExceptions, HashRules, Peppers, foreign_hash::ForeignHash},
+    store::ExportedUser,
     tokens::AccessTokens,
     user::{Credentials, User},
 };
@@ -60,12 +61,15 @@ pub fn export_imported(line: &[u8], now: i64, flags: ImportFlags) -> Result<Stri
         revocation_time: now,
     };
     let imported = reader.read(line)?;
-    let stored = Credentials {
+    let credentials = Credentials {
         user: User {
             id: imported.id.unwrap_or(1),
             username: imported.username,
             role: imported.role,
             disabled: imported.disabled,
+            until: imported.until.map(i64::cast_unsigned),
+            memberships: imported.memberships,
+            found_groups: Vec::new(),
             tokens_not_before: imported.tokens_not_before.cast_unsigned(),
             tokens_marked_until: imported.tokens_marked_until.cast_unsigned(),
             second_factor: false,
@@ -73,7 +77,11 @@ pub fn export_imported(line: &[u8], now: i64, flags: ImportFlags) -> Result<Stri
         },
         password_hash: imported.password_hash,
     };
-    serde_json::to_string(&UserLine::new(&stored)).map_err(|error| error.to_string())
+    let exported = ExportedUser {
+        credentials,
+        is_disabled: imported.disabled,
+    };
+    serde_json::to_string(&UserLine::new(&exported)).map_err(|error| error.to_string())
 }
 
 /// Returns whether this password matches a hash of another algorithm than bcrypt; `None` if the hash cannot be

@@ -2,6 +2,7 @@
 
 use super::{
     audit::{self, AuditCommand},
+    group::{self, GroupCommand},
     user::{self, UserCommand, operator::Operator},
 };
 use crate::{settings::ServiceSettings, store::FileClock};
@@ -16,6 +17,9 @@ pub enum DatabaseCommand {
     /// Show and change users directly in the database
     #[command(subcommand)]
     User(UserCommand),
+    /// Show and change groups and memberships directly in the database
+    #[command(subcommand)]
+    Group(GroupCommand),
     /// Show and verify the record of what happened
     #[command(subcommand)]
     Audit(AuditCommand),
@@ -35,11 +39,12 @@ impl DatabaseCommand {
             let roles = &settings.extra_roles;
             let clock = match &self {
                 Self::User(command) => command.prepare(roles).await?,
-                Self::Audit(_) => FileClock::Keep,
+                Self::Group(_) | Self::Audit(_) => FileClock::Keep,
             };
             let operator = Operator::connect(database?, roles.clone(), clock).await?;
             let outcome = match self {
                 Self::User(command) => user::run(command, &operator, settings).await,
+                Self::Group(command) => group::run(command, &operator).await,
                 Self::Audit(command) => audit::run(command, &operator).await,
             };
             operator.store.close().await;

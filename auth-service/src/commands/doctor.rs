@@ -16,6 +16,10 @@ use rolegate_sql_store::{DatabaseUrl, check_database};
 /// service seals a row within a second.
 const MAX_UNSEALED_SECONDS: i64 = 60;
 
+/// Warns operators who set ends of accounts, because a command cannot see the versions of the replicas.
+pub(super) const OLD_REPLICAS_IGNORE_ENDS: &str = "a replica of a release without ends of accounts still admits a user \
+                                             whose account has ended, so every replica must be of this release";
+
 /// Checks the settings that need no database, such as TLS, the secrets and the modes of their
 /// files. `keys` are the keys of access tokens; `None` if the first start generates the signing
 /// key.
@@ -107,7 +111,16 @@ pub async fn check_users(
     if let Some(rows) = &facts.unsealed_rows {
         check_sealing(doctor, rows);
     }
-    doctor.require("roles", service.extra_roles.check(facts.roles_in_use));
+    let roles = &service.extra_roles;
+    doctor.require("roles", roles.check(facts.roles_in_use));
+    doctor.require("groups", roles.check_groups(&facts.group_names));
+    if facts.users_with_end > 0 {
+        let users = facts.users_with_end;
+        doctor.note(
+            "ends",
+            format!("the accounts of {users} user(s) have an end; {OLD_REPLICAS_IGNORE_ENDS}"),
+        );
+    }
     // A policy that cannot be read is not reported here, because `check_settings` reports it.
     if let Ok(policy) = service.second_factors()
         && let Err(error) = policy.check_stored(&facts.second_factor_key_ids)

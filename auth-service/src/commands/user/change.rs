@@ -7,9 +7,14 @@ use super::{
     password_link::print_link,
 };
 use crate::{
-    accounts::{self, ADMIN_USERNAME, InitialPassword},
-    change::Change,
-    commands::terminal::confirm,
+    accounts::{self, ADMIN_USERNAME, InitialPassword, RequestedEnd, new_end},
+    change::{Change, UserUpdate},
+    commands::{
+        doctor::OLD_REPLICAS_IGNORE_ENDS,
+        group::parse_time,
+        terminal::{confirm, print_note},
+    },
+    group::format_end,
     principal::Principal,
     settings::ServiceSettings,
     tokens::NewPasswordLink,
@@ -25,6 +30,13 @@ use std::path::PathBuf;
 pub struct Username {
     /// Name of the user, case-sensitive
     pub(super) username: String,
+}
+
+fn parse_end(text: &str) -> Result<RequestedEnd, &'static str> {
+    if text == "never" {
+        return Ok(RequestedEnd::Never);
+    }
+    parse_time(text).map(RequestedEnd::At)
 }
 
 /// A command that changes one user.
@@ -48,6 +60,15 @@ pub enum UserChange {
         username: String,
         /// New name
         new_username: String,
+    },
+    /// Set the end of a user's account, from which every credential is refused; first upgrade every replica, because
+    /// older ones do not know ends
+    SetUntil {
+        /// Name of the user, case-sensitive
+        username: String,
+        /// Time such as 2026-12-04T17:00:00Z, or never to remove the end
+        #[arg(value_parser = parse_end)]
+        until: RequestedEnd,
     },
     /// Set the role of a user; effective from the next request
     SetRole {
@@ -79,6 +100,7 @@ impl UserChange {
         | Self::Enable(Username { username })
         | Self::Delete { username, .. }
         | Self::Rename { username, .. }
+        | Self::SetUntil { username, .. }
         | Self::SetRole { username, .. }
         | Self::ResetPassword { username, .. }
         | Self::PasswordLink(Username { username })
@@ -101,6 +123,7 @@ impl UserChange {
             Self::Enable(_) => set_disabled(operator, user, false).await,
             Self::Delete { yes, .. } => delete(operator, user, yes).await,
             Self::Rename { new_username, .. } => rename(operator, user, &new_username).await,
+            Self::SetUntil { until, .. } => set_until(operator, user, until).await,
             Self::SetRole { role, .. } => {
                 let to = operator.roles.require(&role)?;
                 let from = user.role;
@@ -151,13 +174,46 @@ impl UserChange {
 
 async fn set_disabled(operator: &Operator, user: &User, disabled: bool) -> Result<(), Failure> {
     let user_id = user.id;
-    let change = Change::SetDisabled { user_id, disabled };
+    let update = UserUpdate {
+        disabled: Some(disabled),
+        ..UserUpdate::default()
+    };
+    let change = Change::Update { user_id, update };
     let outcome = if disabled {
         "is disabled now"
     } else {
         "is enabled now"
     };
-    operator.change(user, change, outcome).await
+    operator.change(user, change, outcome).await?;
+    let now = operator.now().await?;
+    if !disabled && user.until.is_some_and(|end| end <= now) {
+        let end = format_end(user.until);
+        print_note(&format!(
+            "note: the account ended at {end}, so the user cannot act before `user set-until` moves the end"
+        ));
+    }
+    Ok(())
+}
+
+/// Sets or removes the end of an account, and warns that older replicas do not know it.
+async fn set_until(operator: &Operator, user: &User, until: RequestedEnd) -> Result<(), Failure> {
+    let now = operator.now().await?;
+    let end = new_end(user, until, now).map_err(|error| SettingError::new("UNTIL", error))?;
+    let update = UserUpdate {
+        end: Some(end),
+        ..UserUpdate::default()
+    };
+    let user_id = user.id;
+    let outcome = match end.to {
+        Some(_) => format!("has an account until {} now", format_end(end.to)),
+        None => "has an account without an end now".to_owned(),
+    };
+    let change = Change::Update { user_id, update };
+    operator.change(user, change, &outcome).await?;
+    if end.to.is_some() {
+        print_note(&format!("note: {OLD_REPLICAS_IGNORE_ENDS}"));
+    }
+    Ok(())
 }
 
 /// Prints a note if `admin` has another password now and rolegate's generated password may still be
@@ -181,22 +237,16 @@ fn print_outdated_password_file(operator: &Operator, user: &User) {
 async fn rename(operator: &Operator, user: &User, new_username: &str) -> Result<(), Failure> {
     let username = &user.username;
     if username != new_username {
-        accounts::rename(
-            &operator.changes,
-            Principal::Operator,
-            user,
-            new_username,
-            None,
-        )
-        .await
-        .map_err(|error| -> Failure {
-            match error.reason() {
-                Reason::UsernameInvalid => SettingError::new("NEW_USERNAME", error).into(),
-                Reason::UsernameTaken => username_taken(new_username),
-                Reason::UserNotFound => "the user was changed meanwhile; try again".into(),
-                _ => error.into(),
-            }
-        })?;
+        accounts::rename(&operator.changes, Principal::Operator, user, new_username)
+            .await
+            .map_err(|error| -> Failure {
+                match error.reason() {
+                    Reason::UsernameInvalid => SettingError::new("NEW_USERNAME", error).into(),
+                    Reason::UsernameTaken => username_taken(new_username),
+                    Reason::UserNotFound => "the user was changed meanwhile; try again".into(),
+                    _ => error.into(),
+                }
+            })?;
     }
     print(&format!(
         "User {} has the name {new_username:?} now; it was {username:?}.",

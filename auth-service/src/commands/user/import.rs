@@ -29,8 +29,8 @@ use std::{
 #[derive(Args, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub struct ImportArguments {
-    /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled,
-    /// `tokens_not_before` and `tokens_marked_until`; - for stdin
+    /// File with a JSON object on each line: username, `password_hash`, and optionally role, id, disabled, until,
+    /// groups, `tokens_not_before` and `tokens_marked_until`; - for stdin
     file: PathBuf,
     /// Check all lines and import nothing
     #[arg(long, conflicts_with = "continue_")]
@@ -257,7 +257,11 @@ impl Importer<'_> {
             .iter()
             .map(|line| line.user.username.clone())
             .collect();
-        let existing = self.operator.store.credentials_by_username(&names).await?;
+        let existing = self
+            .operator
+            .store
+            .credentials_by_username(&names, &[])
+            .await?;
         let existing = existing.value.into_iter();
         Ok(existing.map(|found| found.user.username).collect())
     }
@@ -269,7 +273,7 @@ impl Importer<'_> {
         if ids.is_empty() {
             return Ok(HashMap::new());
         }
-        let owners = self.operator.store.users_by_id(&ids).await?;
+        let owners = self.operator.store.users_by_id(&ids, &[]).await?;
         let owners = owners.value.into_iter();
         Ok(owners.map(|user| (user.id, user.username)).collect())
     }

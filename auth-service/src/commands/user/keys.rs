@@ -71,6 +71,7 @@ pub(super) async fn create(
         .transpose()?;
     let details = TokenDetails::ApiKey {
         role,
+        groups: None,
         created_by: None,
     };
     let mut new = NewToken::generate(

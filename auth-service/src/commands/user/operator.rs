@@ -18,7 +18,7 @@ pub(crate) struct Operator {
     pub(crate) changes: Changes,
     pub(crate) database: OperatorDatabase,
     pub(super) database_url: DatabaseUrl,
-    pub(super) roles: Roles,
+    pub(in crate::commands) roles: Roles,
 }
 
 impl Operator {
@@ -48,25 +48,27 @@ impl Operator {
         })
     }
 
-    pub(super) async fn find(&self, username: &str) -> Result<User, Failure> {
+    pub(in crate::commands) async fn find(&self, username: &str) -> Result<User, Failure> {
         let mut found = self
             .store
-            .credentials_by_username(&[username.to_owned()])
+            .credentials_by_username(&[username.to_owned()], &[])
             .await?;
         let found = found.value.pop().ok_or_else(|| not_found(username))?;
         Ok(found.user)
     }
 
     /// Reads the time of the database, in Unix seconds.
-    pub(super) async fn now(&self) -> Result<u64, Failure> {
-        Ok(self.store.users_by_id(&[]).await?.at)
+    pub(in crate::commands) async fn now(&self) -> Result<u64, Failure> {
+        Ok(self.store.users_by_id(&[], &[]).await?.at)
     }
 
-    /// Makes a change of the user with this name, and logs it.
+    /// Makes a change of the user with this name, who was found before, and logs it.
     pub(super) async fn apply(&self, username: &str, change: Change) -> Result<User, Failure> {
         let changed = self.changes.apply(Principal::Operator, change).await;
         changed.map_err(|error| match error {
-            WriteError::UserNotFound => not_found(username),
+            WriteError::UserNotFound => {
+                format!("the user {username:?} was changed or deleted meanwhile; try again").into()
+            }
             WriteError::UsernameTaken => username_taken(username),
             error => error.into(),
         })

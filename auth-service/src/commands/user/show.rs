@@ -78,6 +78,14 @@ fn print_user(operator: &Operator, shown: &ShownUser, keys_with_role: usize) {
     if user.second_factor {
         username += "  (second factor)";
     }
+    if !user.memberships.is_empty() {
+        let note = format!("  (groups: {})", user.group_names().join(", "));
+        username += &note;
+    }
+    if user.until.is_some() {
+        let note = format!("  (until {})", rfc3339_or_dash(user.until));
+        username += &note;
+    }
     if keys_with_role > 0 {
         let note = format!("  (API keys with it: {keys_with_role})");
         username += &note;

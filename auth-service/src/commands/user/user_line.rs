@@ -6,18 +6,22 @@ mod fields;
 mod tests;
 
 use crate::{
-    accounts::check_new_username,
+    accounts::{check_group_name, check_new_username},
+    commands::group::parse_time,
+    group::{Membership, format_end},
     password::{HashRules, NO_PASSWORD, Peppers},
     roles::Roles,
-    user::{Credentials, UserRecord},
+    store::ExportedUser,
+    user::UserRecord,
 };
 use fields::Fields;
-use rolegate_proto::Role;
+use rolegate_proto::{Role, limits::MAX_GROUPS, time::END_OF_9999};
 use secrecy::{ExposeSecret, SecretString};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// The names of the fields in a line.
-const FIELDS: [&str; 7] = [
+const FIELDS: [&str; 9] = [
     "id",
     "username",
     "password_hash",
@@ -25,6 +29,8 @@ const FIELDS: [&str; 7] = [
     "disabled",
     "tokens_not_before",
     "tokens_marked_until",
+    "until",
+    "groups",
 ];
 /// The highest id that may be imported.
 ///
@@ -90,6 +96,8 @@ impl LineReader {
             tokens_not_before: tokens_not_before.unwrap_or(default_not_before),
             tokens_marked_until: tokens_marked_until.unwrap_or(0),
             created_at: (!keeps_tokens).then_some(self.now),
+            until: read_end(fields.get("until")).map_err(|problem| format!("until {problem}"))?,
+            memberships: self.read_memberships(&fields)?,
         })
     }
 
@@ -104,6 +112,34 @@ impl LineReader {
         Ok(SecretString::from(&*stored))
     }
 
+    /// Reads the memberships of the user, and leaves out those that have ended.
+    fn read_memberships(&self, fields: &Fields) -> Result<Vec<Membership>, String> {
+        let Some(value) = fields.get("groups") else {
+            return Ok(Vec::new());
+        };
+        let listed: Vec<MembershipLine> = serde_json::from_value(value.clone())
+            .map_err(|_| "groups is not a list of objects with name and until".to_owned())?;
+        if listed.len() > MAX_GROUPS {
+            return Err(format!("groups has more than {MAX_GROUPS} groups"));
+        }
+        let mut memberships: Vec<Membership> = Vec::new();
+        for MembershipLine { name, until } in listed {
+            let group = check_group_name(&name, &self.roles).map_err(|error| error.to_string())?;
+            if memberships.iter().any(|other| other.group == group) {
+                return Err(format!("groups has {group} twice"));
+            }
+            let until = read_end(until.as_ref())
+                .map_err(|problem| format!("until of the group {group} {problem}"))?;
+            memberships.push(Membership {
+                group,
+                until: until.map(i64::cast_unsigned),
+            });
+        }
+        let now = self.now.cast_unsigned();
+        memberships.retain(|membership| membership.until.is_none_or(|until| until > now));
+        Ok(memberships)
+    }
+
     fn read_role(&self, fields: &Fields) -> Result<Role, String> {
         let Some(value) = fields.get("role") else {
             return Ok(Role::USER);
@@ -115,12 +151,34 @@ impl LineReader {
     }
 }
 
+/// Reads the end of an account or of a membership, and returns Unix seconds.
+fn read_end(value: Option<&Value>) -> Result<Option<i64>, &'static str> {
+    let text = match value {
+        None | Some(Value::Null) => return Ok(None),
+        Some(value) => value.as_str().unwrap_or_default(),
+    };
+    let seconds = parse_time(text)?;
+    if seconds > END_OF_9999 {
+        return Err("must be before the year 10000");
+    }
+    Ok(Some(seconds))
+}
+
 fn read_id(fields: &Fields) -> Result<Option<i64>, String> {
     let id = fields.number("id", MAX_ID)?;
     if id == Some(0) {
         return Err(format!("id is not a whole number from 1 to {MAX_ID}"));
     }
     Ok(id)
+}
+
+/// A membership in a line.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct MembershipLine {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<Value>,
 }
 
 /// The fields of a user that an export writes.
@@ -134,20 +192,30 @@ pub(crate) struct UserLine<'u> {
     tokens_not_before: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens_marked_until: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    until: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<MembershipLine>,
 }
 
 impl<'u> UserLine<'u> {
-    pub(crate) fn new(stored: &'u Credentials) -> Self {
-        let user = &stored.user;
-        let hash = stored.password_hash.expose_secret();
+    pub(crate) fn new(exported: &'u ExportedUser) -> Self {
+        let user = &exported.credentials.user;
+        let hash = exported.credentials.password_hash.expose_secret();
+        let memberships = user.memberships.iter().map(|membership| MembershipLine {
+            name: membership.group.to_string(),
+            until: membership.until.map(|until| format_end(Some(until)).into()),
+        });
         Self {
             id: user.id,
             username: &user.username,
             password_hash: (hash != NO_PASSWORD).then_some(hash),
             role: user.role.as_str(),
-            disabled: user.disabled,
+            disabled: exported.is_disabled,
             tokens_not_before: user.tokens_not_before,
             tokens_marked_until: (user.tokens_marked_until > 0).then_some(user.tokens_marked_until),
+            until: user.until.map(|until| format_end(Some(until))),
+            groups: memberships.collect(),
         }
     }
 }

@@ -313,7 +313,7 @@ async fn every_sample_of_a_real_library_is_imported() {
         .expect("imported");
     let store = store::open(&target.url).await.expect("opened");
     let found = store
-        .credentials_by_username(&["user 3".to_owned()])
+        .credentials_by_username(&["user 3".to_owned()], &[])
         .await
         .expect("read");
     assert_eq!(

@@ -144,7 +144,7 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
         ),
         (
             json!({ "planted": 1 }),
-            "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before, tokens_marked_until",
+            "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before, tokens_marked_until, until, groups",
         ),
     ] {
         let mut line = json!({ "username": "ann", "password_hash": HASH });
@@ -169,7 +169,7 @@ fn bad_lines_have_a_reason_that_quotes_nothing() {
         ),
         (
             r#"{"planted":1,"planted":1}"#,
-            "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before, tokens_marked_until",
+            "has an unknown field; the fields are id, username, password_hash, role, disabled, tokens_not_before, tokens_marked_until, until, groups",
         ),
     ] {
         assert_eq!(read(line).expect_err("a reason"), reason, "{line:?}");
