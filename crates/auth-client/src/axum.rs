@@ -11,14 +11,12 @@ mod api_error;
 mod log_limit;
 mod proxy_user;
 
-pub use api_error::{ApiError, RequiredRoles};
+pub use api_error::{ApiError, RequiredGroups, RequiredRoles};
 pub use ipnet::IpNet;
 pub use proxy_user::{ProxyPeers, ProxyUser};
 
 use crate::{
-    acting_client::ActingClient,
-    client::{AuthClient, Requirement},
-    user::User,
+    acting_client::ActingClient, client::AuthClient, requirement::Requirement, user::User,
 };
 use axum::{
     extract::{FromRef, FromRequestParts},
@@ -26,7 +24,7 @@ use axum::{
 };
 use http::{HeaderMap, header::AUTHORIZATION, request::Parts};
 use rolegate_grpc_client::CallContext;
-use rolegate_proto::{Role, authorization::bearer_token, metadata::only_value};
+use rolegate_proto::{GroupName, Role, authorization::bearer_token, metadata::only_value};
 use secrecy::SecretString;
 use std::sync::Arc;
 
@@ -130,6 +128,7 @@ where
 pub struct RequireRole {
     client: AuthClient,
     roles: Arc<[Role]>,
+    groups: Arc<[GroupName]>,
 }
 
 /// The layer of [`RequireRole::any_of`].
@@ -138,9 +137,19 @@ pub type RequireRoleLayer = FromExtractorLayer<RoleMet, RequireRole>;
 impl RequireRole {
     /// Returns a layer that lets users with any of these roles pass.
     pub fn any_of(client: AuthClient, roles: impl IntoIterator<Item = Role>) -> RequireRoleLayer {
+        Self::any_of_or_groups(client, roles, [])
+    }
+
+    /// Returns a layer that lets users pass who have any of these roles or are in any of these groups.
+    pub fn any_of_or_groups(
+        client: AuthClient,
+        roles: impl IntoIterator<Item = Role>,
+        groups: impl IntoIterator<Item = GroupName>,
+    ) -> RequireRoleLayer {
         from_extractor_with_state(Self {
             client,
             roles: roles.into_iter().collect(),
+            groups: groups.into_iter().collect(),
         })
     }
 }
@@ -153,10 +162,19 @@ impl FromRequestParts<RequireRole> for RoleMet {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, layer: &RequireRole) -> Result<Self, ApiError> {
-        let RequireRole { client, roles } = layer;
-        let current_user = CurrentUser::authorize(parts, client, Requirement::Roles(roles))
+        let RequireRole {
+            client,
+            roles,
+            groups,
+        } = layer;
+        let requirement = Requirement::RolesOrGroups { roles, groups };
+        let current_user = CurrentUser::authorize(parts, client, requirement)
             .await
-            .map_err(|error| error.requiring(RequiredRoles::of(roles)))?;
+            .map_err(|error| {
+                error
+                    .requiring(RequiredRoles::of(roles))
+                    .requiring_groups(RequiredGroups::of(groups))
+            })?;
         parts.extensions.insert(current_user);
         Ok(Self)
     }

@@ -10,13 +10,13 @@ mod sign_in;
 
 #[cfg(feature = "program")]
 pub use decisions::DECISIONS;
-pub use decisions::Requirement;
 pub use sign_in::{NewSession, SessionUse, SignInStep, TwoStepSignIn};
 
 use crate::{
     acting_client::ActingClient,
     connections::Connections,
     credential_checks::{AcceptedPassword, CredentialChecks},
+    requirement::Requirement,
     user::User,
     user_changes::{UserWatcher, watch_users},
     usernames::{UsernameBatcher, get_usernames, username_batcher},
@@ -106,9 +106,24 @@ impl AuthClient {
         roles: &[Role],
         context: CallContext,
     ) -> Result<User, CallError> {
+        let requirement = Requirement::Roles(roles);
+        self.verify_credentials_for(username, password, accept, requirement, context)
+            .await
+    }
+
+    /// Checks a username and a password as [`Self::verify_credentials`] does. The caller compares the user's role and
+    /// groups with the requirement.
+    pub async fn verify_credentials_for(
+        &self,
+        username: &str,
+        password: &SecretString,
+        accept: AcceptedPassword,
+        requirement: Requirement<'_>,
+        context: CallContext,
+    ) -> Result<User, CallError> {
         self.shared
             .credential_checks
-            .verify(username, password, accept, roles, context)
+            .verify(username, password, accept, requirement, context)
             .await
     }
 

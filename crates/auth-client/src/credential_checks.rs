@@ -5,18 +5,18 @@
 //! own cache. All other checks are calls of their own. This client cannot see the cache; it assumes that
 //! credentials that were verified once are in it.
 
-use crate::{connections::Connections, user::User};
+use crate::{connections::Connections, requirement::Requirement, user::User};
 use parking_lot::Mutex;
 use rolegate_grpc_client::{
     BalancedChannel, Call, CallBatcher, CallContext, CallError, Client, ReplicaBatchers,
 };
 use rolegate_proto::{
-    Role,
+    GroupName, Role,
     auth_v1::{
         BatchVerifyCredentialsRequest, BatchVerifyCredentialsResponse, VerifyCredentialsRequest,
         VerifyCredentialsResponse,
     },
-    limits::{MAX_CREDENTIALS_BATCH, MAX_ROLES},
+    limits::{MAX_CREDENTIALS_BATCH, MAX_GROUPS, MAX_ROLES},
 };
 use secrecy::{ExposeSecret as _, SecretString};
 use std::{
@@ -77,14 +77,17 @@ impl CredentialChecks {
         username: &str,
         password: &SecretString,
         accept: AcceptedPassword,
-        roles: &[Role],
+        requirement: Requirement<'_>,
         context: CallContext,
     ) -> Result<User, CallError> {
         let call = Call::hashing(context);
+        let roles = requirement.roles();
+        let groups = requirement.groups();
         let message = |client_address: Option<String>| VerifyCredentialsRequest {
             username: username.to_owned(),
             password: password.expose_secret().to_owned(),
             role_names: roles.iter().map(Role::to_string).collect(),
+            group_names: groups.iter().map(GroupName::to_string).collect(),
             client_address,
             accept_api_keys: accept == AcceptedPassword::PasswordOrApiKey,
         };
@@ -97,6 +100,7 @@ impl CredentialChecks {
         ));
         let can_share_call = self.has_others_in_progress()
             && roles.len() <= MAX_ROLES
+            && groups.len() <= MAX_GROUPS
             && self.cached_digests.lock().contains(&digest);
         if can_share_call && let Some(batcher) = self.batchers.batcher_for(username) {
             let client_address = context.client_address.map(|address| address.to_string());

@@ -27,6 +27,7 @@ pub mod axum;
 mod client;
 mod connections;
 mod credential_checks;
+mod requirement;
 mod response_time;
 #[cfg(feature = "program")]
 pub mod settings;
@@ -39,13 +40,14 @@ mod usernames;
 pub use acting_client::{ActingClient, ActingRequest, PasswordLink, SecondFactorEnrolment};
 #[cfg(feature = "program")]
 pub use client::DECISIONS;
-pub use client::{AuthClient, NewSession, Requirement, SessionUse, SignInStep, TwoStepSignIn};
+pub use client::{AuthClient, NewSession, SessionUse, SignInStep, TwoStepSignIn};
 pub use credential_checks::AcceptedPassword;
+pub use requirement::Requirement;
 pub use rolegate_grpc_client::{
     BalancedChannel, CallContext, CallError, ClientTls, FileError, Identity, InvalidAddress,
     ServiceError, Stream,
 };
-pub use rolegate_proto::{Reason, RequestId, Role, auth_v1};
+pub use rolegate_proto::{GroupName, Reason, RequestId, Role, auth_v1};
 pub use user::User;
 pub use user_changes::{
     UserChange, UserEvent, UserWatcher, WatchError, WatchPosition, WatchProgress,

@@ -20,6 +20,9 @@ pub struct User {
     /// The time at which the user was created, in Unix seconds; `None` if it was not recorded. It distinguishes
     /// the user from a deleted one who had the same id.
     pub created_at: Option<i64>,
+    /// The names of the groups that the user is in, in ascending order. In a decision about an API key, these are the
+    /// groups of the key that the user is in.
+    pub groups: Vec<String>,
 }
 
 impl TryFrom<auth_v1::User> for User {
@@ -40,6 +43,7 @@ impl TryFrom<auth_v1::User> for User {
             role,
             unknown_role,
             created_at: user.created_at,
+            groups: user.group_names,
         })
     }
 }

@@ -14,12 +14,17 @@ impl ActingClient {
         mut request: CreateApiKeyRequest,
     ) -> Result<(SecretString, ApiKey), CallError> {
         let user_id = request.user_id;
+        let has_groups = request.groups.is_some();
         request.role = request.role_name.as_deref().map(role_number);
         let response = self.call(request).await?;
         let api_key = response.api_key.ok_or(CallError::Malformed)?;
         // An auth-service of the previous release ignores the user id. The key would then belong to the
         // bearer, who is an admin.
         if user_id.is_some_and(|id| id != api_key.user_id) {
+            return Err(CallError::Malformed);
+        }
+        // It also ignores the groups. The key would then have all groups of its user.
+        if has_groups != api_key.groups.is_some() {
             return Err(CallError::Malformed);
         }
         Ok((response.key.into(), api_key))

@@ -4,10 +4,12 @@ use super::ActingClient;
 use rolegate_grpc_client::CallError;
 use rolegate_proto::{
     auth_v1::{
-        DeleteApiKeysRequest, DeleteSessionsRequest, DeleteUserRequest, DisableSecondFactorRequest,
-        EnableSecondFactorRequest, GetCurrentUserRequest, GetSecondFactorRequest, GetUserRequest,
-        ListApiKeysRequest, ListAuditRequest, ListRolesRequest, ListSessionsRequest,
-        RevokeTokensRequest, SetUserDisabledRequest,
+        CreateGroupRequest, DeleteApiKeysRequest, DeleteGroupRequest, DeleteMembershipRequest,
+        DeleteSessionsRequest, DeleteUserRequest, DisableSecondFactorRequest,
+        EnableSecondFactorRequest, GetCurrentUserRequest, GetGroupRequest, GetSecondFactorRequest,
+        GetUserRequest, ListApiKeysRequest, ListAuditRequest, ListGroupsRequest,
+        ListMembersRequest, ListRolesRequest, ListSessionsRequest, ListUserGroupsRequest,
+        RevokeTokensRequest, SetMembershipRequest, SetUserDisabledRequest,
     },
     methods::UnaryRequest,
 };
@@ -53,6 +55,14 @@ requests! {
     call EnableSecondFactorRequest;
     call DisableSecondFactorRequest;
     read ListAuditRequest;
+    call CreateGroupRequest;
+    read ListGroupsRequest;
+    read GetGroupRequest;
+    call DeleteGroupRequest;
+    read ListMembersRequest;
+    call SetMembershipRequest;
+    call DeleteMembershipRequest;
+    read ListUserGroupsRequest;
 }
 
 impl ActingClient {

@@ -6,7 +6,7 @@ use rolegate_proto::{
     Role,
     auth_v1::{
         CreateUserRequest, ListUsersRequest, ListUsersResponse, SetUserDisabledRequest,
-        SetUserRoleRequest, UpdateUserRequest, User,
+        SetUserRoleRequest, UpdateUserRequest, User, update_user_request::End,
     },
 };
 use secrecy::{ExposeSecret as _, SecretString};
@@ -50,22 +50,27 @@ impl ActingClient {
         Ok((user, link))
     }
 
-    /// Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens;
-    /// sessions and API keys stay.
+    /// Renames a user, disables or enables the user, sets the end of the account, or does several of these at once. A
+    /// new name revokes the user's access tokens; sessions and API keys stay.
     pub async fn update_user(&self, request: UpdateUserRequest) -> Result<User, CallError> {
         // An auth-service of the previous release has no `UpdateUser`, but it has `SetUserDisabled`.
-        let user = if let UpdateUserRequest {
+        if let UpdateUserRequest {
             user_id,
             username: None,
             disabled: Some(disabled),
+            end: None,
         } = request
         {
             let request = SetUserDisabledRequest { user_id, disabled };
-            self.send(request).await?.user
-        } else {
-            self.call(request).await?.user
-        };
-        user.ok_or(CallError::Malformed)
+            return self.send(request).await?.user.ok_or(CallError::Malformed);
+        }
+        let end = request.end;
+        let user = self.call(request).await?.user.ok_or(CallError::Malformed)?;
+        // An auth-service of the previous release ignores the end, and the account would stay open.
+        match end {
+            Some(End::Until(time)) if user.until != Some(time.seconds) => Err(CallError::Malformed),
+            _ => Ok(user),
+        }
     }
 
     /// Replaces the role of a user. auth-service rejects an unknown role after its earlier checks.

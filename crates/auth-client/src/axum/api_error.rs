@@ -9,7 +9,7 @@ use http::{
 };
 use rolegate_grpc_client::{CallError, ServiceError};
 use rolegate_proto::{
-    Reason, Role,
+    GroupName, Reason, Role,
     http::{BEARER_CHALLENGE, HttpReason, REASON_HEADER, retry_after},
 };
 use std::{borrow::Cow, time::Instant};
@@ -25,6 +25,8 @@ pub struct ApiError {
     cause: Option<Box<CallError>>,
     /// The required roles, for the log. They are put into the extensions of the response, never into its body.
     required_roles: Option<RequiredRoles>,
+    /// The required groups, in the same way.
+    required_groups: Option<RequiredGroups>,
 }
 
 /// The names of the required roles, separated by commas, such as `author,admin`. One of these roles would have
@@ -38,6 +40,20 @@ impl RequiredRoles {
     pub fn of(roles: &[Role]) -> Self {
         let names: Vec<_> = roles.iter().map(Role::as_str).collect();
         Self(names.join(",").into())
+    }
+}
+
+/// The names of the required groups, separated by commas, such as `crew,staff`. A response carries this value in its
+/// extensions, for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequiredGroups(pub String);
+
+impl RequiredGroups {
+    /// Joins the names of these groups with commas; `None` if there are none.
+    #[must_use]
+    pub fn of(groups: &[GroupName]) -> Option<Self> {
+        let names: Vec<_> = groups.iter().map(GroupName::as_str).collect();
+        (!names.is_empty()).then(|| Self(names.join(",")))
     }
 }
 
@@ -55,6 +71,7 @@ impl ApiError {
             detail: detail.into(),
             cause: None,
             required_roles: None,
+            required_groups: None,
         }
     }
 
@@ -75,6 +92,15 @@ impl ApiError {
     pub fn requiring(self, roles: RequiredRoles) -> Self {
         Self {
             required_roles: Some(roles),
+            ..self
+        }
+    }
+
+    /// Adds the required groups to the error, for the log.
+    #[must_use]
+    pub fn requiring_groups(self, groups: Option<RequiredGroups>) -> Self {
+        Self {
+            required_groups: groups,
             ..self
         }
     }
@@ -148,7 +174,7 @@ impl ApiError {
         }
     }
 
-    /// Logs an error if auth-service does not accept the required roles, which are a mistake of this program
+    /// Logs an error if auth-service does not accept the required roles and groups, which are a mistake of this program
     /// and not of its client. The same mistake is logged at most once a minute.
     fn log_invalid_requirement(&self) {
         let Some(RequiredRoles(roles)) = &self.required_roles else {
@@ -157,13 +183,18 @@ impl ApiError {
         let is_invalid = self
             .refusal()
             .is_some_and(|refusal| refusal.reason == Reason::RequestInvalid);
-        if !is_invalid || !should_log(roles, Instant::now()) {
+        let groups = self.required_groups.as_ref().map(|groups| &*groups.0);
+        if !is_invalid || !should_log(&format!("{roles};{groups:?}"), Instant::now()) {
             return;
         }
-        if roles.is_empty() {
+        if roles.is_empty() && groups.is_none() {
             tracing::error!("an empty list of required roles lets nobody pass");
         } else {
-            tracing::error!(%roles, "auth-service does not have all of the required roles");
+            tracing::error!(
+                %roles,
+                groups,
+                "auth-service does not have all of the required roles and groups"
+            );
         }
     }
 
@@ -197,19 +228,22 @@ impl IntoResponse for ApiError {
         if let Some(roles) = self.required_roles {
             response.extensions_mut().insert(roles);
         }
+        if let Some(groups) = self.required_groups {
+            response.extensions_mut().insert(groups);
+        }
         response
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiError, IntoResponse, RequiredRoles};
+    use super::{ApiError, IntoResponse, RequiredGroups, RequiredRoles};
     use rolegate_grpc_client::CallError;
     use rolegate_proto::{Reason, Role};
     use std::{io, sync::Arc};
 
     #[test]
-    fn a_required_role_that_does_not_exist_is_an_internal_error_and_named_once_in_the_log() {
+    fn required_names_that_do_not_exist_are_an_internal_error_and_named_once_in_the_log() {
         let (reader, writer) = io::pipe().expect("a pipe");
         let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time();
         let subscriber = subscriber
@@ -227,13 +261,25 @@ mod tests {
             assert_eq!(respond(Reason::RequestInvalid).status(), 500);
             assert_eq!(respond(Reason::RequestInvalid).status(), 500);
             respond_to(Reason::RequestInvalid, RequiredRoles::of(&[]));
+            for group in ["staff", "crew"].map(|name| name.parse().expect("a group")) {
+                let _ = ApiError::from(CallError::local(Reason::RequestInvalid))
+                    .requiring(RequiredRoles::of(&[]))
+                    .requiring_groups(RequiredGroups::of(&[group]))
+                    .into_response();
+            }
         });
         let log = io::read_to_string(reader).expect("text");
-        let line = "ERROR auth-service does not have all of the required roles roles=editor,admin";
-        let of_none = "ERROR an empty list of required roles lets nobody pass";
+        let line = |names| {
+            format!("ERROR auth-service does not have all of the required roles and groups {names}")
+        };
         assert_eq!(
             log.lines().map(str::trim).collect::<Vec<_>>(),
-            [line, of_none]
+            [
+                &*line("roles=editor,admin"),
+                "ERROR an empty list of required roles lets nobody pass",
+                &*line("roles= groups=\"staff\""),
+                &*line("roles= groups=\"crew\""),
+            ]
         );
     }
 

@@ -7,7 +7,8 @@ use axum::extract::{ConnectInfo, FromRef, FromRequestParts};
 use http::{HeaderMap, StatusCode, request::Parts};
 use ipnet::IpNet;
 use rolegate_proto::{
-    identity_headers::{ROLE, USER_ID, USERNAME, decode},
+    GroupName,
+    identity_headers::{GROUPS, ROLE, USER_ID, USERNAME, decode},
     metadata,
 };
 use std::{
@@ -119,7 +120,21 @@ fn parse_user(headers: &HeaderMap) -> Option<User> {
         role: only_value(headers, ROLE)?.parse().ok()?,
         unknown_role: None,
         created_at: None,
+        groups: parse_groups(headers)?,
     })
+}
+
+/// Reads the names of groups; `None` if the header is repeated or malformed. A proxy with a configuration of the
+/// previous release sends no groups.
+fn parse_groups(headers: &HeaderMap) -> Option<Vec<String>> {
+    if !headers.contains_key(GROUPS) {
+        return Some(Vec::new());
+    }
+    let names = match only_value(headers, GROUPS)?.trim() {
+        "" => Vec::new(),
+        names => GroupName::parse_list(names).ok()?,
+    };
+    Some(names.iter().map(GroupName::to_string).collect())
 }
 
 /// Returns the value of a header that the request has exactly once; `None` otherwise, and for a value that is

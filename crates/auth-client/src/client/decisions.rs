@@ -2,19 +2,17 @@
 //! of these requests have arrived, so a decision never uses a role that was read before its request.
 
 use super::AuthClient;
-use crate::user::User;
+use crate::{requirement::Requirement, user::User};
 use rolegate_grpc_client::{Call, CallBatcher, CallContext, CallError, Client};
 #[cfg(feature = "program")]
 use rolegate_program::metrics::{Histogram, SIZE_BUCKETS, histogram, observe_size};
 use rolegate_proto::{
-    Reason, Role,
+    Reason,
     auth_v1::{
-        AllowedRoles, AnyAuthenticated, AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest,
-        Role as RoleNumber, authorize_outcome::Outcome,
-        authorize_request::Requirement as RequirementMessage,
+        AuthorizeOutcome, AuthorizeRequest, BatchAuthorizeRequest, authorize_outcome::Outcome,
     },
     authorization::is_api_key,
-    limits::{MAX_AUTHORIZE_BATCH, MAX_ROLES, MAX_TOKEN_LEN},
+    limits::{MAX_AUTHORIZE_BATCH, MAX_GROUPS, MAX_ROLES, MAX_TOKEN_LEN},
 };
 use secrecy::{ExposeSecret, SecretString};
 use std::net::IpAddr;
@@ -27,36 +25,6 @@ pub static DECISIONS: LazyLock<Histogram> = LazyLock::new(|| {
     let help = "Role decisions in one call to auth-service.";
     histogram("rolegate_client_batch_size_decisions", help, SIZE_BUCKETS)
 });
-
-/// The requirement that [`AuthClient::authorize`] checks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Requirement<'a> {
-    /// Any user with a valid token meets the requirement.
-    AnyAuthenticated,
-    /// Users whose stored role is listed meet the requirement. auth-service rejects an empty list.
-    Roles(&'a [Role]),
-}
-
-impl From<Requirement<'_>> for RequirementMessage {
-    fn from(requirement: Requirement<'_>) -> Self {
-        match requirement {
-            Requirement::AnyAuthenticated => Self::AnyAuthenticated(AnyAuthenticated {}),
-            Requirement::Roles(roles) => {
-                let unspecified = i32::from(RoleNumber::Unspecified);
-                Self::Roles(AllowedRoles {
-                    // Added roles have no number and are only in `role_names`. An auth-service of the
-                    // previous release ignores the names, so it admits nobody by an added role.
-                    roles: roles
-                        .iter()
-                        .map(|role| role.request_number())
-                        .filter(|&number| number != unspecified)
-                        .collect(),
-                    role_names: roles.iter().map(Role::to_string).collect(),
-                })
-            }
-        }
-    }
-}
 
 impl AuthClient {
     /// Asks auth-service whether the bearer of an access token, session or API key meets a requirement. Returns
@@ -105,8 +73,8 @@ impl AuthClient {
 
 /// Builds the request for one decision, which may become an item of a batch.
 ///
-/// A token that is too long is refused here, and so is a list of more roles than a service can have. Both
-/// would take the space of other requests in the batch. The client address is sent only with an API key,
+/// A token that is too long is refused here, and so is a list of more roles or groups than a requirement can
+/// have. They would take the space of other requests in the batch. The client address is sent only with an API key,
 /// because auth-service records from where API keys are used.
 fn authorize_request(
     access_token: &SecretString,
@@ -117,7 +85,7 @@ fn authorize_request(
     if access_token.len() > MAX_TOKEN_LEN {
         return Err(CallError::local(Reason::TokenInvalid));
     }
-    if matches!(requirement, Requirement::Roles(roles) if roles.len() > MAX_ROLES) {
+    if requirement.roles().len() > MAX_ROLES || requirement.groups().len() > MAX_GROUPS {
         return Err(CallError::local(Reason::RequestInvalid));
     }
     let client_address = match client_address {
