@@ -3,7 +3,9 @@
 use crate::{
     console,
     endpoints::{
-        access, accounts, api_keys, audit, password_links, passwords,
+        access, accounts, api_keys, audit,
+        groups::{self, memberships},
+        password_links, passwords,
         posts::{self, PostsState},
         second_factor, sessions, users,
     },
@@ -87,6 +89,7 @@ fn user_routes() -> OpenApiRouter<GatewayState> {
     document_token([
         routes!(accounts::profile),
         routes!(accounts::me),
+        routes!(memberships::list_own_groups),
         routes!(access::bearer_protected),
         routes!(passwords::change_password),
         routes!(
@@ -120,6 +123,11 @@ fn admin_routes(admins: &Guard) -> OpenApiRouter<GatewayState> {
         routes!(second_factor::remove_second_factor),
         routes!(users::revoke_tokens),
         routes!(users::list_roles),
+        routes!(groups::list_groups, groups::create_group),
+        routes!(groups::get_group, groups::delete_group),
+        routes!(memberships::list_members),
+        routes!(memberships::set_membership, memberships::delete_membership),
+        routes!(memberships::list_user_groups),
         routes!(audit::list_audit),
         routes!(
             api_keys::creation::create_user_key,

@@ -9,7 +9,7 @@
 //!
 //! - `access`: endpoints that show who is admitted
 //! - `accounts`, `passwords`, `password_links`, `second_factor`, `sessions`, `api_keys`: accounts and their credentials
-//! - `users`: administration of users
+//! - `users`, `groups`: administration of users, groups and memberships
 //! - `audit`: the audit record
 //! - `posts`: the posts of posts-service
 //!
@@ -19,6 +19,7 @@ pub(crate) mod access;
 pub(crate) mod accounts;
 pub(crate) mod api_keys;
 pub(crate) mod audit;
+pub(crate) mod groups;
 pub(crate) mod password_links;
 pub(crate) mod passwords;
 pub(crate) mod posts;

@@ -1,7 +1,9 @@
 //! Registers users, logs them in and out, and tells a caller who they are.
 
 use super::{
-    JsonResult, Message, message, optional_rfc3339,
+    JsonResult, Message,
+    groups::GroupName,
+    message, optional_rfc3339,
     passwords::password_schema,
     users::{RoleName, UserResponse, username_schema},
 };
@@ -17,6 +19,7 @@ use rolegate_proto::auth_v1::{
 };
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
+use std::mem;
 use utoipa::{IntoResponses, ToSchema};
 
 /// The username and password of a new user. Other fields, such as `role`, are ignored.
@@ -176,6 +179,10 @@ pub(crate) struct Me {
     /// The role that the credential acts with. For an API key, this is the lower one of the key's role and the user's.
     #[schema(value_type = RoleName)]
     role: String,
+    /// The names of the groups that the credential has, in ascending order. For an API key that names groups, these are
+    /// the groups of the key that the user is in.
+    #[schema(value_type = Vec<GroupName>)]
+    groups: Vec<String>,
     credential: Credential,
 }
 
@@ -199,8 +206,11 @@ impl TryFrom<GetCurrentUserResponse> for Me {
         if kind == CredentialKind::Unspecified {
             return Err(CallError::Malformed);
         }
-        let user: UserResponse = response.user.ok_or(CallError::Malformed)?.try_into()?;
+        let mut user = response.user.ok_or(CallError::Malformed)?;
+        let groups = mem::take(&mut user.group_names);
+        let user: UserResponse = user.try_into()?;
         Ok(Self {
+            groups,
             id: user.id,
             username: user.username,
             role: user.role,

@@ -6,7 +6,9 @@
 pub(crate) mod creation;
 
 use super::{
-    CURRENT_USER, JsonResult, Message, convert_all, message, optional_rfc3339, required_rfc3339,
+    CURRENT_USER, JsonResult, Message, convert_all,
+    groups::GroupName,
+    message, optional_rfc3339, required_rfc3339,
     users::{RoleName, UserNotFound, UserPath},
 };
 use crate::{
@@ -56,6 +58,10 @@ pub(crate) struct ApiKeyResponse {
     /// The highest role that the key grants. Null if the key always has the user's role.
     #[schema(value_type = Option<RoleName>, required)]
     role: Option<String>,
+    /// The groups that the key has, as far as its user is in them. Null if the key names no groups: a key with a role
+    /// then has none, and a key without a role has those of its user.
+    #[schema(value_type = Option<Vec<GroupName>>, required)]
+    groups: Option<Vec<String>>,
     /// When the key was created, as RFC 3339 in UTC, to the second.
     #[schema(format = DateTime, example = "2026-11-21T06:00:00.000Z")]
     created_at: String,
@@ -89,6 +95,7 @@ impl TryFrom<ApiKey> for ApiKeyResponse {
             name: key.name,
             prefix: key.prefix,
             role,
+            groups: key.groups.map(|groups| groups.names),
             created_at: required_rfc3339(key.created_at)?,
             expires_at: optional_rfc3339(key.expires_at)?,
             last_used_at: optional_rfc3339(key.last_used_at)?,

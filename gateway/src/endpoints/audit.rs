@@ -135,7 +135,7 @@ fn query(params: &QueryParams, names: &[&str]) -> Result<ListAuditRequest, ApiEr
     params.expect_only(names)?;
     Ok(ListAuditRequest {
         after: params.positive("after")?,
-        page_size: params.limit()?.map_or(0, i32::from),
+        page_size: params.page_size()?,
         user_id: params.positive("user_id")?,
         actor_id: params.positive("actor_id")?,
         event: params.event("event")?.unwrap_or_default().to_owned(),

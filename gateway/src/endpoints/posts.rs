@@ -130,8 +130,8 @@ impl IntoParams for PostFilters {
 fn query(params: &QueryParams) -> Result<ListPostsRequest, ApiError> {
     params.expect_only(&["limit", "after", "author_id"])?;
     Ok(ListPostsRequest {
-        page_size: params.limit()?.map_or(0, i32::from),
-        after: params.id("after")?.unwrap_or(0),
+        page_size: params.page_size()?,
+        after: params.after()?,
         author_id: params.id("author_id")?,
     })
 }

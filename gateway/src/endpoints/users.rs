@@ -6,7 +6,7 @@ pub(crate) mod list;
 use super::{JsonResult, Message, message};
 use crate::{
     extract::{
-        json_body::{PathIdsAndBody, invalid_field},
+        json_body::{PathIdsAndBody, invalid_field, parse_time_field},
         path_ids::PathIds,
     },
     openapi::responses::{ErrorBody, error_response},
@@ -14,8 +14,8 @@ use crate::{
 use axum::Json;
 use rolegate_auth_client::{ActingClient, CallError, Role};
 use rolegate_proto::auth_v1::{
-    DeleteUserRequest, GetUserRequest, ListRolesRequest, RevokeTokensRequest, UpdateUserRequest,
-    User,
+    DeleteUserRequest, GetUserRequest, ListRolesRequest, NoEnd, RevokeTokensRequest,
+    UpdateUserRequest, User, update_user_request::End,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -115,6 +115,7 @@ pub(crate) async fn get_user(
 /// The fields to change. Other fields are refused, so that a caller does not take them for changed.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[expect(clippy::option_option, reason = "missing and null are not the same")]
 #[schema(min_properties = 1)]
 pub(crate) struct UserUpdateRequest {
     /// The new username.
@@ -128,16 +129,23 @@ pub(crate) struct UserUpdateRequest {
     /// True to disable the user, so that every credential of the user is refused. False to enable the user again.
     #[schema(nullable = false)]
     disabled: Option<bool>,
+    /// When the account ends, as RFC 3339, or null to remove the end. The time must be in the future. From then on, the
+    /// user is treated as disabled.
+    #[schema(format = DateTime, value_type = Option<String>, required = false,
+        example = "2030-01-31T00:00:00Z")]
+    until: Option<Option<String>>,
 }
 
 /// Update a user
 ///
-/// Renames, disables or enables a user. A request with both fields changes both or neither. Only admins may call this
-/// endpoint.
+/// Renames, disables or enables a user, or sets the end of the account. A request with several fields changes all of
+/// them or none. Only admins may call this endpoint.
 ///
 /// A new name ends the user's access tokens, because they contain the old one. Sessions and API keys stay valid. Every
 /// credential of a disabled user is refused from the next request on, as if the user did not exist. Access tokens and
-/// sessions from before stay ended when the user is enabled again.
+/// sessions from before stay ended when the user is enabled again. An account that has ended is treated in the same way.
+/// If its end is moved or removed, tokens and sessions from before stay ended, too. Set ends only when every replica of
+/// the service is of a release that knows them.
 #[utoipa::path(
     patch,
     path = "/users/{user_id}",
@@ -145,9 +153,9 @@ pub(crate) struct UserUpdateRequest {
     request_body = UserUpdateRequest,
     responses(
         (status = 200, body = UserResponse),
-        (status = 400, description = "The username breaks a rule or is taken, the user is the last admin or \
-                                      the user named `admin`, the id is not an integer, or the request body \
-                                      is malformed, has an unknown field, or has no field.",
+        (status = 400, description = "The username or the end breaks a rule, the name is taken, the user is the \
+                                      last admin or the user named `admin`, the id is not an integer, or the \
+                                      request body is malformed, has an unknown field, or has no field.",
             body = ErrorBody, example = "Username already exists."),
         UserNotFound
     )
@@ -156,16 +164,26 @@ pub(crate) async fn update_user(
     client: ActingClient,
     PathIdsAndBody(UserPath { user_id }, request): PathIdsAndBody<UserPath, UserUpdateRequest>,
 ) -> JsonResult<UserResponse> {
-    let UserUpdateRequest { username, disabled } = request;
-    if username.is_none() && disabled.is_none() {
+    let UserUpdateRequest {
+        username,
+        disabled,
+        until,
+    } = request;
+    if username.is_none() && disabled.is_none() && until.is_none() {
         return Err(invalid_field(
-            "Field \"username\" or \"disabled\" is required.",
+            "Field \"username\", \"disabled\" or \"until\" is required.",
         ));
     }
+    let end = match until {
+        Some(Some(text)) => Some(End::Until(parse_time_field("until", &text)?)),
+        Some(None) => Some(End::NoEnd(NoEnd {})),
+        None => None,
+    };
     let update = UpdateUserRequest {
         user_id,
         username,
         disabled,
+        end,
     };
     Ok(Json(client.update_user(update).await?.try_into()?))
 }

@@ -86,8 +86,8 @@ pub(crate) async fn authenticate_header(
     }
 }
 
-/// Returns the user with this name and this password. Refuses a wrong password, and a user whose stored role does not
-/// meet the requirement.
+/// Returns the user with this name and this password. Refuses a wrong password, and a user who does not meet the
+/// requirement.
 ///
 /// The password may be an API key, because programs such as git cannot send a key in any other way. A denial has the
 /// [`User`] in its extensions, for the audit log.
@@ -98,18 +98,19 @@ async fn authenticate_basic(
     context: CallContext,
     requirement: Requirement<'_>,
 ) -> Result<User, Response> {
-    let roles = match requirement {
-        Requirement::AnyAuthenticated => &[],
-        Requirement::Roles(roles) => roles,
-    };
     let accepted = AcceptedPassword::PasswordOrApiKey;
     let verified = state
         .auth
-        .verify_credentials(username, password, accepted, roles, context)
+        .verify_credentials_for(username, password, accepted, requirement, context)
         .await;
     let verified = state.refusals.pace(context, verified).await;
     let user = verified.map_err(ApiError::into_response)?;
-    if requirement == Requirement::AnyAuthenticated || roles.contains(&user.role) {
+    let roles = requirement.roles();
+    let is_member = requirement
+        .groups()
+        .iter()
+        .any(|group| user.groups.iter().any(|name| name == group.as_str()));
+    if requirement == Requirement::AnyAuthenticated || is_member || roles.contains(&user.role) {
         return Ok(user);
     }
     // `unknown_role` is a stored role that grants nothing. If it is one of `roles`, it is `admin`, and the user lacks

@@ -18,8 +18,9 @@ use http::{HeaderMap, request::Parts};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 use object::{BodyError, ObjectDeserializer};
+use prost_types::Timestamp;
 use rolegate_auth_client::axum::ApiError;
-use rolegate_proto::http::HttpReason;
+use rolegate_proto::{http::HttpReason, time::parse_rfc3339};
 use serde::de::DeserializeOwned;
 use std::{borrow::Cow, time::Duration};
 use tokio::time::timeout;
@@ -28,7 +29,7 @@ use tokio::time::timeout;
 pub(crate) const MAX_BODY: usize = 64 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A struct of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields are ignored, unless
+/// A struct of strings, lists of strings and booleans, read from a JSON object of at most `MAX` bytes. Unknown fields are ignored, unless
 /// the struct denies them.
 ///
 /// A request with several mistakes gets the first error in this order: 413, 503 (too many bodies are being read), 408,
@@ -158,6 +159,16 @@ pub(crate) fn invalid_body(detail: &'static str) -> ApiError {
 
 pub(crate) fn invalid_field(detail: impl Into<Cow<'static, str>>) -> ApiError {
     ApiError::http(HttpReason::FieldInvalid, detail)
+}
+
+/// Parses the time in the field with this name.
+pub(crate) fn parse_time_field(name: &str, text: &str) -> Result<Timestamp, ApiError> {
+    let time = parse_rfc3339(text).ok_or_else(|| {
+        invalid_field(format!(
+            "Field {name:?} must be a time in RFC 3339, such as 2030-01-31T00:00:00Z."
+        ))
+    })?;
+    Ok(time.into())
 }
 
 /// Rejects the request with 415, unless its body is `application/json` or `application/*+json` (RFC 6839) in UTF-8.

@@ -70,6 +70,16 @@ impl QueryParams {
         self.number("limit", is_valid, &rule)
     }
 
+    /// Returns the `limit` as the contracts define a page size: 0 if it is missing.
+    pub(crate) fn page_size(&self) -> Result<i32, ApiError> {
+        Ok(self.limit()?.map_or(0, i32::from))
+    }
+
+    /// Returns the value of `after`, the id after which a page begins: 0 if it is missing.
+    pub(crate) fn after(&self) -> Result<i64, ApiError> {
+        Ok(self.id("after")?.unwrap_or(0))
+    }
+
     /// Returns the value of a parameter that must be an id, or `None` if it is missing. It may be 0, which no row has.
     /// Fails with 400 if it is no id.
     pub(crate) fn id(&self, name: &str) -> Result<Option<i64>, ApiError> {

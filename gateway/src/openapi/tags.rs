@@ -21,7 +21,7 @@ const TAGS: [(&str, &str); 5] = [
         ACCESS,
         "Endpoints that show which callers are admitted, and other general endpoints.",
     ),
-    (USERS, "Manage users as an admin."),
+    (USERS, "Manage users and groups as an admin."),
     (POSTS, "Read posts, and write them as an author."),
 ];
 
@@ -29,7 +29,7 @@ const TAGS: [(&str, &str); 5] = [
 fn tag_of(path: &str) -> &'static str {
     match path.split('/').nth(1).unwrap_or_default() {
         _ if path.contains("/keys") => API_KEYS,
-        "users" | "roles" => USERS,
+        "users" | "roles" | "groups" => USERS,
         "posts" => POSTS,
         "profile" | "register" | "login" | "logout" | "me" | "sessions" | "password" => ACCOUNTS,
         _ => ACCESS,

@@ -36,7 +36,7 @@ fn set_times(key: &mut ApiKey) {
 async fn success_bodies_are_those_of_the_documents() {
     let key = json!({
         "id": 1, "name": "nightly export", "prefix": prefix(credential("rgk_user").expect("a key")),
-        "role": "user",
+        "role": "user", "groups": null,
         "created_at": "1970-01-01T00:00:01.000Z", "expires_at": null, "last_used_at": null,
     });
     for (method, path, token, body) in [
@@ -100,7 +100,7 @@ async fn success_bodies_are_those_of_the_documents() {
         (201, &*location)
     );
     let expected = json!({
-        "key": issued.key, "id": id, "name": "ci", "prefix": prefix(&issued.key), "role": null,
+        "key": issued.key, "id": id, "name": "ci", "prefix": prefix(&issued.key), "role": null, "groups": null,
         "created_at": "1970-01-01T00:00:01.000Z", "expires_at": "2030-01-31T00:00:00.000Z",
         "last_used_at": null,
     });
@@ -119,7 +119,7 @@ async fn success_bodies_are_those_of_the_documents() {
         (201, &*location)
     );
     let expected = json!({
-        "key": issued.key, "id": id, "name": "ci", "prefix": prefix(&issued.key), "role": "editor",
+        "key": issued.key, "id": id, "name": "ci", "prefix": prefix(&issued.key), "role": "editor", "groups": null,
         "created_at": "1970-01-01T00:00:01.000Z", "expires_at": null, "last_used_at": null,
         "created_by": "admin",
     });

@@ -104,7 +104,7 @@ async fn update_names_the_first_field_that_it_does_not_know_before_any_other_fie
     let shown = format!("Field \"{}\" is not known.", "x".repeat(64));
     let not_json = "Request body is not valid JSON.";
     let not_integer = "Path parameter \"user_id\" must be an integer.";
-    let required = "Field \"username\" or \"disabled\" is required.";
+    let required = "Field \"username\", \"disabled\" or \"until\" is required.";
     for (path, body, status, detail) in [
         (
             "/users/2",

@@ -45,7 +45,7 @@ async fn success_bodies_are_those_of_the_documents() {
     };
     let me = |id: i64, name: &str, kind: &str, expires_at: Option<&str>| {
         let credential = json!({"kind": kind, "expires_at": expires_at});
-        json!({"id": id, "username": name, "role": name, "credential": credential})
+        json!({"id": id, "username": name, "role": name, "groups": [], "credential": credential})
     };
     let (second, third) = ("1970-01-01T00:00:02.000Z", "1970-01-01T00:00:03.000Z");
     let ended = json!({"message": "Session ended."});

@@ -4,19 +4,19 @@ use super::ApiKeyResponse;
 use crate::{
     endpoints::{
         CURRENT_USER, Created, created,
+        groups::GroupName,
         users::{RoleName, UserNotFound, UserPath},
     },
     extract::{
         credentials::PersonalToken,
-        json_body::{JsonBody, PathIdsAndBody, invalid_field},
+        json_body::{JsonBody, PathIdsAndBody, invalid_field, parse_time_field},
     },
     openapi::responses::{
         AdminTokenRequired, PersonalTokenRequired, TooManyAdditions, error_response,
     },
 };
-use prost_types::Timestamp;
 use rolegate_auth_client::{ActingClient, axum::ApiError};
-use rolegate_proto::{auth_v1::CreateApiKeyRequest, time::parse_rfc3339};
+use rolegate_proto::auth_v1::{CreateApiKeyRequest, GroupNames};
 use secrecy::ExposeSecret;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -27,6 +27,7 @@ use utoipa::{
 
 /// The API key to create.
 #[derive(Deserialize, ToSchema)]
+#[expect(clippy::option_option, reason = "missing and null mean the same here")]
 pub(crate) struct ApiKeyCreationRequest {
     #[schema(schema_with = name_schema)]
     name: String,
@@ -38,6 +39,10 @@ pub(crate) struct ApiKeyCreationRequest {
     /// key, it is required and must not be `admin`.
     #[schema(value_type = RoleName, required = false)]
     role: Option<String>,
+    /// The groups that the key has, as far as its user is in them. If it is missing or null, a key with a role has no
+    /// groups, and a key without a role has those of its user.
+    #[schema(value_type = Option<Vec<GroupName>>, required = false, max_items = 100)]
+    groups: Option<Option<Vec<String>>>,
 }
 
 /// Returns the schema of the names of API keys and sessions. A schema can express only some of the rules, and
@@ -69,7 +74,7 @@ pub(crate) struct NewApiKeyResponse {
 error_response! {
     /// The error for an [`ApiKeyCreationRequest`] that breaks a rule.
     InvalidApiKey = 400,
-    "The name or the expiry breaks a rule, the role does not exist or may not be used, the key is \
+    "The name or the expiry breaks a rule, the role or a group does not exist or may not be used, the key is \
      for another admin, the user already has 50 API keys, or the request body is malformed.",
     ["A user can have at most 50 API keys."]
 }
@@ -146,7 +151,11 @@ async fn create_key(
         name: request.name,
         // auth-service rejects an unknown role, after it has checked the name of the key.
         role_name: request.role,
-        expires_at: request.expires_at.as_deref().map(parse_time).transpose()?,
+        groups: request.groups.flatten().map(|names| GroupNames { names }),
+        expires_at: request
+            .expires_at
+            .map(|text| parse_time_field("expires_at", &text))
+            .transpose()?,
         ..CreateApiKeyRequest::default()
     };
     let (key, api_key) = client.create_api_key(creation).await?;
@@ -159,12 +168,4 @@ async fn create_key(
         api_key: api_key.try_into()?,
     };
     Ok(created(path, response))
-}
-
-fn parse_time(text: &str) -> Result<Timestamp, ApiError> {
-    parse_rfc3339(text).map(Into::into).ok_or_else(|| {
-        invalid_field(
-            "Field \"expires_at\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z.",
-        )
-    })
 }

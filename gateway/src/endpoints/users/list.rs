@@ -2,14 +2,16 @@
 
 use super::{RoleName, UserResponse};
 use crate::{
-    endpoints::{JsonResult, optional_rfc3339},
-    extract::query_params::QueryParams,
+    endpoints::{JsonResult, groups::GroupName, optional_rfc3339},
+    extract::query_params::{QueryParams, invalid_query},
     openapi::parameters::{id_parameter, limit_parameter, query_parameter},
 };
 use axum::Json;
+use prost_types::Timestamp;
 use rolegate_auth_client::{ActingClient, CallError, Reason, Role, axum::ApiError};
 use rolegate_proto::auth_v1::{ListUsersRequest, User, UserTimes};
 use serde::Serialize;
+use std::mem;
 use utoipa::{
     IntoParams, ToSchema,
     openapi::{
@@ -18,7 +20,7 @@ use utoipa::{
     },
 };
 
-/// A user in a list. The times are present with `include=times`.
+/// A user in a list. The times are present with `include=times`, and groups and end with `include=groups`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ListedUser)]
 #[expect(clippy::option_option, reason = "missing and null are not the same")]
@@ -34,11 +36,24 @@ pub(crate) struct ListedUserResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2026-11-22T06:00:00.000Z")]
     last_sign_in_at: Option<Option<String>>,
+    /// The names of the groups that the user is in, in ascending order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Vec<GroupName>, required = false)]
+    groups: Option<Vec<String>>,
+    /// When the account ends, as RFC 3339 in UTC. Null if it has no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, format = DateTime, required = false, example = "2030-01-31T00:00:00.000Z")]
+    until: Option<Option<String>>,
 }
 
 impl ListedUserResponse {
-    fn new(user: User, times: Option<UserTimes>) -> Result<Self, CallError> {
+    fn new(mut user: User, times: Option<UserTimes>, with_groups: bool) -> Result<Self, CallError> {
+        let groups = with_groups.then(|| mem::take(&mut user.group_names));
+        let until = user.until.map(|seconds| Timestamp { seconds, nanos: 0 });
+        let until = with_groups.then(|| optional_rfc3339(until)).transpose()?;
         Ok(Self {
+            groups,
+            until,
             user: user.try_into()?,
             created_at: times
                 .map(|times| optional_rfc3339(times.created_at))
@@ -72,9 +87,9 @@ impl IntoParams for UserFilters {
             .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"))
             .build();
         let boolean = ObjectBuilder::new().schema_type(Type::Boolean);
-        let times = ObjectBuilder::new()
+        let included = ObjectBuilder::new()
             .schema_type(Type::String)
-            .enum_values(Some(["times"]));
+            .enum_values(Some(["times", "groups", "times,groups"]));
         vec![
             limit_parameter("The maximum number of users on the page."),
             id_parameter(
@@ -100,8 +115,9 @@ impl IntoParams for UserFilters {
             ),
             query_parameter(
                 "include",
-                "Add `created_at` and `last_sign_in_at` to each user.",
-                times,
+                "Add properties to each user: `times` adds `created_at` and `last_sign_in_at`, and \
+                 `groups` adds `groups` and `until`.",
+                included,
             ),
             query_parameter(
                 "role",
@@ -112,12 +128,39 @@ impl IntoParams for UserFilters {
     }
 }
 
+/// The properties that are added to each user.
+#[derive(Default)]
+struct Included {
+    times: bool,
+    groups: bool,
+}
+
+impl Included {
+    fn read(params: &QueryParams) -> Result<Self, ApiError> {
+        let Some(names) = params.get("include")? else {
+            return Ok(Self::default());
+        };
+        let mut included = Self::default();
+        for name in names.split(',') {
+            match name {
+                "times" if !included.times => included.times = true,
+                "groups" if !included.groups => included.groups = true,
+                _ => {
+                    let rule = "Query parameter \"include\" must be times or groups.";
+                    return Err(invalid_query(rule));
+                }
+            }
+        }
+        Ok(included)
+    }
+}
+
 fn query(params: &QueryParams) -> Result<ListUsersRequest, ApiError> {
     params.expect_only(&[
         "limit", "after", "username", "role", "search", "disabled", "include",
     ])?;
-    let page_size = params.limit()?.map_or(0, i32::from);
-    let after = params.id("after")?.unwrap_or(0);
+    let page_size = params.page_size()?;
+    let after = params.after()?;
     let username_prefix = params.get("username")?.unwrap_or_default().to_owned();
     let role: Option<Role> = params
         .get("role")?
@@ -135,7 +178,7 @@ fn query(params: &QueryParams) -> Result<ListUsersRequest, ApiError> {
             .one_of("disabled", ["true", "false"])?
             .map(|value| value == "true"),
         search: params.get("search")?.unwrap_or_default().to_owned(),
-        with_times: params.one_of("include", ["times"])?.is_some(),
+        with_times: Included::read(params)?.times,
     })
 }
 
@@ -152,13 +195,18 @@ pub(crate) async fn list_users(
     client: ActingClient,
     params: QueryParams,
 ) -> JsonResult<UsersResponse> {
-    let page = client.list_users(query(&params)?).await?;
+    let request = query(&params)?;
+    let with_groups = Included::read(&params)?.groups;
+    let page = client.list_users(request).await?;
+    // An auth-service of the previous release sends no groups. The properties are then left out, because an empty list
+    // would say that nobody is in a group.
+    let with_groups = with_groups && page.has_groups;
     // A page has the times of every user, or of none.
     let mut times = page.times.into_iter();
     let users = page.users.into_iter();
     Ok(Json(UsersResponse {
         users: users
-            .map(|user| ListedUserResponse::new(user, times.next()))
+            .map(|user| ListedUserResponse::new(user, times.next(), with_groups))
             .collect::<Result<_, _>>()?,
         next: page.next_after,
     }))

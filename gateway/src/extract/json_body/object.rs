@@ -1,5 +1,5 @@
-//! Deserializes a struct of strings and booleans from a JSON object, with errors that name the field and what it must
-//! be.
+//! Deserializes a struct of strings, lists of strings and booleans from a JSON object, with errors that name the field
+//! and what it must be.
 //!
 //! `serde_path_to_error` does not suffice: it names neither a missing nor a repeated field, and it reports the first
 //! error in the text, not the first field of the struct.
@@ -8,7 +8,10 @@ use crate::extract::query_params::MAX_SHOWN_NAME;
 use rolegate_auth_client::axum::ApiError;
 use rolegate_proto::http::HttpReason;
 use serde::{
-    de::{self, Deserializer, IntoDeserializer, MapAccess, Visitor, value::MapDeserializer},
+    de::{
+        self, Deserializer, IntoDeserializer, MapAccess, Visitor,
+        value::{MapDeserializer, SeqDeserializer},
+    },
     forward_to_deserialize_any,
 };
 use serde_json::value::RawValue;
@@ -64,12 +67,20 @@ impl<'de> Deserializer<'de> for ObjectDeserializer<'de> {
         visitor.visit_map(MapDeserializer::new(fields))
     }
 
+    /// Accepts `null` in place of an optional struct.
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
+        if self.text.trim_ascii() == "null" {
+            return visitor.visit_none();
+        }
+        visitor.visit_some(self)
+    }
+
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, BodyError> {
         Err(de::Error::custom("only structs are supported"))
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
         unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier ignored_any
     }
 }
@@ -186,6 +197,13 @@ impl<'de> Deserializer<'de> for Field<'de> {
         visitor.visit_bool(value == "true")
     }
 
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
+        let parse = |json: &str| serde_json::from_str::<Vec<String>>(json).ok();
+        let json = self.value("a list of strings", |json| parse(json).is_some())?;
+        let items = parse(json).unwrap_or_default();
+        visitor.visit_seq(SeqDeserializer::new(items.into_iter()))
+    }
+
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, BodyError> {
         let json = self.value("a string", |json| json.starts_with('"'))?;
         // Decoding fails on a lone surrogate, such as `\ud800`.
@@ -200,6 +218,6 @@ impl<'de> Deserializer<'de> for Field<'de> {
 
     forward_to_deserialize_any! {
         i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
-        unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier
+        unit_struct newtype_struct tuple tuple_struct map struct enum identifier
     }
 }

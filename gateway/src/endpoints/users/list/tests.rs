@@ -128,8 +128,8 @@ fn a_parameter_with_other_values_than_its_own_is_a_bad_request_that_says_them() 
         ),
         (
             "include",
-            ["", "Times", "times,times", "all", "times%00"],
-            "times",
+            ["", "Times", "times,times", "times,", "groups,groups"],
+            "times or groups",
         ),
     ] {
         for value in values {
