@@ -36,8 +36,8 @@ pub(super) struct CredentialCheck<'a> {
     /// The status of a redirect to the sign-in page.
     pub(super) redirect_status: StatusCode,
     pub(super) requirement: Requirement<'a>,
-    /// False if the list of roles is malformed.
-    pub(super) has_valid_roles: bool,
+    /// False if the list of roles or groups is malformed.
+    pub(super) has_valid_names: bool,
 }
 
 /// What a valid session allows.
@@ -56,7 +56,7 @@ impl CredentialCheck<'_> {
     /// Returns the user, and refuses one whose stored role does not meet the requirement. With `SIGN_IN=off`, no cookie
     /// counts.
     ///
-    /// If a browser's remembered password is refused with 401, the cookie is tried instead, unless the list of roles is
+    /// If a browser's remembered password is refused with 401, the cookie is tried instead, unless a list of names is
     /// malformed.
     pub(super) async fn run(&self) -> Result<User, Response> {
         let Some(sign_in) = &self.state.sign_in else {
@@ -73,7 +73,7 @@ impl CredentialCheck<'_> {
         match self.check_authorization().await {
             Err(refusal)
                 if refusal.status() == StatusCode::UNAUTHORIZED
-                    && self.has_valid_roles
+                    && self.has_valid_names
                     && is_remembered_password(self.headers) =>
             {
                 Box::pin(self.check_cookie_instead(sign_in, refusal)).await

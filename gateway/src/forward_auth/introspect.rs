@@ -32,6 +32,8 @@ struct ActiveToken {
     username: String,
     /// The user's role as it is stored now, not as it was at the login.
     role: String,
+    /// The names of the groups that the token has now, in ascending order.
+    groups: Vec<String>,
     token_type: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     exp: Option<u64>,
@@ -56,6 +58,7 @@ pub(super) async fn introspect(
                 sub: user.id.to_string(),
                 username: user.username,
                 role: user.role.to_string(),
+                groups: user.groups,
                 token_type: "bearer",
                 exp,
             }),

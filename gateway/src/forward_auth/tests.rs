@@ -367,6 +367,7 @@ async fn introspection_describes_good_tokens_and_says_nothing_about_others() {
             "sub": "3",
             "username": "author",
             "role": "author",
+            "groups": [],
             "token_type": "bearer",
             "exp": response.body["exp"],
         });

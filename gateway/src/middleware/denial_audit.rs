@@ -6,7 +6,7 @@ use axum::{extract::MatchedPath, response::Response};
 use http::HeaderValue;
 use rolegate_auth_client::{
     CallError, Reason, User,
-    axum::{BearerToken, RequiredRoles},
+    axum::{BearerToken, RequiredGroups, RequiredRoles},
 };
 use rolegate_http_server::clients::client_key;
 use rolegate_program::{audit_line, log_limiter::LogLimiter, request_context::RequestContext};
@@ -73,6 +73,7 @@ pub(crate) fn record(
     }
     let actor = caller.actor.as_ref();
     let required_roles = response.extensions().get::<RequiredRoles>();
+    let required_groups = response.extensions().get::<RequiredGroups>();
     audit_line!(
         "access_denied",
         actor_id = actor.and_then(|actor| actor.sub.parse::<i64>().ok()),
@@ -82,6 +83,7 @@ pub(crate) fn record(
         method,
         route,
         required_roles = required_roles.map(|RequiredRoles(roles)| roles.as_ref()),
+        required_groups = required_groups.map(|RequiredGroups(groups)| groups.as_str()),
         reason,
     );
 }
