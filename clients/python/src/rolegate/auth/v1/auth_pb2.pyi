@@ -17,13 +17,13 @@ service. It decides nothing, and callers must never treat it as a refusal.
   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, revoked or expired access token, or unknown,
                                              expired or revoked session or API key
   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     the token is valid, but its user does not exist
-  ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
-                                             the call does not accept API keys
+  ROLE_INSUFFICIENT      PERMISSION_DENIED   neither the user's stored role nor a group of the user is among the
+                                             allowed ones, or the call does not accept API keys
   USER_NOT_FOUND         NOT_FOUND           no user has this id
   ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or does not allow it here
   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the user named admin
   USER_NOT_RENAMABLE     FAILED_PRECONDITION this is the user named admin, whose name is fixed
-  LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
+  LAST_ADMIN             FAILED_PRECONDITION without this user, no enabled admin without an end would be left
   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
   LINK_INVALID           INVALID_ARGUMENT    unknown, used, replaced or expired password link
@@ -39,6 +39,14 @@ service. It decides nothing, and callers must never treat it as a refusal.
   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
   SESSION_INVALID        INVALID_ARGUMENT    a new session breaks a rule; the message names it
   SESSION_NOT_FOUND      NOT_FOUND           the user has no session with this id
+  GROUP_NOT_FOUND        NOT_FOUND           no group has this id
+  MEMBERSHIP_NOT_FOUND   NOT_FOUND           the user is not in the group
+  GROUP_TAKEN            ALREADY_EXISTS      another group has the name
+  GROUP_INVALID          INVALID_ARGUMENT    the name of a new group breaks a rule; the message names it
+  GROUP_LIMIT            FAILED_PRECONDITION the user is in 100 groups already
+  GROUP_IN_USE           FAILED_PRECONDITION API keys name the group; the message says which
+  END_INVALID            INVALID_ARGUMENT    the end of a membership or of an account breaks a rule; the message
+                                             names it
   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid, which is a bug in the caller
   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts, or too many new credentials;
@@ -149,6 +157,8 @@ class User(_message.Message):
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     UNKNOWN_ROLE_NAME_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
+    GROUP_NAMES_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """The id, which the service assigns. It is at least 1 and never reused."""
     username: _builtins.str
@@ -156,7 +166,7 @@ class User(_message.Message):
     role: Global___Role.ValueType
     """The role in role_name, for clients of the previous release; ROLE_USER for added roles."""
     disabled: _builtins.bool
-    """Whether every credential of the user is refused."""
+    """Whether every credential of the user is refused, because the user was disabled or because the account has ended."""
     role_name: _builtins.str
     """The role that was stored when the request was answered. In decisions about an API key, it is the role of
     the key if that is lower. In all decisions, it is `user` for a stored role that grants nothing.
@@ -169,6 +179,14 @@ class User(_message.Message):
     """When the user was created, in Unix seconds; unset if that was not recorded. It distinguishes the user
     from a deleted one who had the same id.
     """
+    until: _builtins.int
+    """When the account ends, in Unix seconds; unset if it has no end."""
+    @_builtins.property
+    def group_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The names of the groups that the user is in, in ascending order. In decisions about an API key, these are
+        the groups of the key that the user is in.
+        """
+
     def __init__(
         self,
         *,
@@ -179,14 +197,21 @@ class User(_message.Message):
         role_name: _builtins.str = ...,
         unknown_role_name: _builtins.str = ...,
         created_at: _builtins.int | None = ...,
+        group_names: _abc.Iterable[_builtins.str] | None = ...,
+        until: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "created_at", b"created_at"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_until", b"_until", "created_at", b"created_at", "until", b"until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "created_at", b"created_at", "disabled", b"disabled", "id", b"id", "role", b"role", "role_name", b"role_name", "unknown_role_name", b"unknown_role_name", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_until", b"_until", "created_at", b"created_at", "disabled", b"disabled", "group_names", b"group_names", "id", b"id", "role", b"role", "role_name", b"role_name", "unknown_role_name", b"unknown_role_name", "until", b"until", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_at: _TypeAlias = _typing.Literal["created_at"]  # noqa: Y015
     _WhichOneofArgType__created_at: _TypeAlias = _typing.Literal["_created_at", b"_created_at"]  # noqa: Y015
+    _WhichOneofReturnType__until: _TypeAlias = _typing.Literal["until"]  # noqa: Y015
+    _WhichOneofArgType__until: _TypeAlias = _typing.Literal["_until", b"_until"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created_at) -> _WhichOneofReturnType__created_at | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__until) -> _WhichOneofReturnType__until | None: ...
 
 Global___User: _TypeAlias = User  # noqa: Y015
 
@@ -688,6 +713,7 @@ class VerifyCredentialsRequest(_message.Message):
     ROLE_NAMES_FIELD_NUMBER: _builtins.int
     CLIENT_ADDRESS_FIELD_NUMBER: _builtins.int
     ACCEPT_API_KEYS_FIELD_NUMBER: _builtins.int
+    GROUP_NAMES_FIELD_NUMBER: _builtins.int
     username: _builtins.str
     """The username as registered."""
     password: _builtins.str
@@ -703,6 +729,10 @@ class VerifyCredentialsRequest(_message.Message):
     def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
         """The roles to which the caller will compare the user's role. A role that does not exist is an error."""
 
+    @_builtins.property
+    def group_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The groups to which the caller will compare the user's groups. A group that does not exist is an error."""
+
     def __init__(
         self,
         *,
@@ -711,10 +741,11 @@ class VerifyCredentialsRequest(_message.Message):
         role_names: _abc.Iterable[_builtins.str] | None = ...,
         client_address: _builtins.str | None = ...,
         accept_api_keys: _builtins.bool = ...,
+        group_names: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "client_address", b"client_address"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "accept_api_keys", b"accept_api_keys", "client_address", b"client_address", "password", b"password", "role_names", b"role_names", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_client_address", b"_client_address", "accept_api_keys", b"accept_api_keys", "client_address", b"client_address", "group_names", b"group_names", "password", b"password", "role_names", b"role_names", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__client_address: _TypeAlias = _typing.Literal["client_address"]  # noqa: Y015
     _WhichOneofArgType__client_address: _TypeAlias = _typing.Literal["_client_address", b"_client_address"]  # noqa: Y015
@@ -824,7 +855,7 @@ class AuthorizeRequest(_message.Message):
 
     @_builtins.property
     def roles(self) -> Global___AllowedRoles:
-        """Only users whose stored role is listed."""
+        """Only users whose stored role is listed, or who are in a listed group."""
 
     def __init__(
         self,
@@ -869,29 +900,37 @@ Global___AnyAuthenticated: _TypeAlias = AnyAuthenticated  # noqa: Y015
 
 @_typing.final
 class AllowedRoles(_message.Message):
-    """Only users whose stored role is listed."""
+    """Only users whose stored role is listed, or who are in a listed group. There must be at least one name in both lists
+    together.
+    """
 
     DESCRIPTOR: _descriptor.Descriptor
 
     ROLES_FIELD_NUMBER: _builtins.int
     ROLE_NAMES_FIELD_NUMBER: _builtins.int
+    GROUP_NAMES_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def roles(self) -> _containers.RepeatedScalarFieldContainer[Global___Role.ValueType]:
-        """The roles, from clients of the previous release. They are read only if role_names is empty."""
+        """The roles, from clients of the previous release. They are read only if role_names and group_names are empty."""
 
     @_builtins.property
     def role_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
-        """The roles, at least one."""
+        """The roles."""
+
+    @_builtins.property
+    def group_names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The groups. Services of the previous release ignore them, and admit nobody by a group."""
 
     def __init__(
         self,
         *,
         roles: _abc.Iterable[Global___Role.ValueType] | None = ...,
         role_names: _abc.Iterable[_builtins.str] | None = ...,
+        group_names: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["role_names", b"role_names", "roles", b"roles"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_names", b"group_names", "role_names", b"role_names", "roles", b"roles"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -906,7 +945,7 @@ class AuthorizeResponse(_message.Message):
     USER_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def user(self) -> Global___User:
-        """The bearer, with the stored role."""
+        """The bearer, with the stored role and groups."""
 
     def __init__(
         self,
@@ -1001,40 +1040,75 @@ Global___AuthorizeOutcome: _TypeAlias = AuthorizeOutcome  # noqa: Y015
 
 @_typing.final
 class UpdateUserRequest(_message.Message):
-    """Renames, disables or enables a user."""
+    """Renames, disables or enables a user, or sets or removes the end of the account."""
 
     DESCRIPTOR: _descriptor.Descriptor
 
     USER_ID_FIELD_NUMBER: _builtins.int
     USERNAME_FIELD_NUMBER: _builtins.int
     DISABLED_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    NO_END_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
     """The id of the user."""
     username: _builtins.str
     """The new name, by the rules of RegisterRequest.username; unset to keep the name."""
     disabled: _builtins.bool
     """Whether the user is to be disabled; unset to change nothing."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """The account ends at this time, which is in the future and before the year 10000. Fractions of a second
+        are dropped.
+        """
+
+    @_builtins.property
+    def no_end(self) -> Global___NoEnd:
+        """The account has no end."""
+
     def __init__(
         self,
         *,
         user_id: _builtins.int = ...,
         username: _builtins.str | None = ...,
         disabled: _builtins.bool | None = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+        no_end: Global___NoEnd | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_username", b"_username", "disabled", b"disabled", "username", b"username"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_username", b"_username", "disabled", b"disabled", "end", b"end", "no_end", b"no_end", "until", b"until", "username", b"username"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_username", b"_username", "disabled", b"disabled", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_username", b"_username", "disabled", b"disabled", "end", b"end", "no_end", b"no_end", "until", b"until", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__disabled: _TypeAlias = _typing.Literal["disabled"]  # noqa: Y015
     _WhichOneofArgType__disabled: _TypeAlias = _typing.Literal["_disabled", b"_disabled"]  # noqa: Y015
     _WhichOneofReturnType__username: _TypeAlias = _typing.Literal["username"]  # noqa: Y015
     _WhichOneofArgType__username: _TypeAlias = _typing.Literal["_username", b"_username"]  # noqa: Y015
+    _WhichOneofReturnType_end: _TypeAlias = _typing.Literal["until", "no_end"]  # noqa: Y015
+    _WhichOneofArgType_end: _TypeAlias = _typing.Literal["end", b"end"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__disabled) -> _WhichOneofReturnType__disabled | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__username) -> _WhichOneofReturnType__username | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType_end) -> _WhichOneofReturnType_end | None: ...
 
 Global___UpdateUserRequest: _TypeAlias = UpdateUserRequest  # noqa: Y015
+
+@_typing.final
+class NoEnd(_message.Message):
+    """No end."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___NoEnd: _TypeAlias = NoEnd  # noqa: Y015
 
 @_typing.final
 class UpdateUserResponse(_message.Message):
@@ -1218,8 +1292,11 @@ class ListUsersResponse(_message.Message):
     USERS_FIELD_NUMBER: _builtins.int
     NEXT_AFTER_FIELD_NUMBER: _builtins.int
     TIMES_FIELD_NUMBER: _builtins.int
+    HAS_GROUPS_FIELD_NUMBER: _builtins.int
     next_after: _builtins.int
     """The `after` of the next page; unset on the last page."""
+    has_groups: _builtins.bool
+    """Whether the users have `group_names` and `until`. Services of the previous release leave it false."""
     @_builtins.property
     def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___User]:
         """The users, by ascending id."""
@@ -1234,10 +1311,11 @@ class ListUsersResponse(_message.Message):
         users: _abc.Iterable[Global___User] | None = ...,
         next_after: _builtins.int | None = ...,
         times: _abc.Iterable[Global___UserTimes] | None = ...,
+        has_groups: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after", "times", b"times", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "has_groups", b"has_groups", "next_after", b"next_after", "times", b"times", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
     _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015
@@ -1898,6 +1976,7 @@ class ApiKey(_message.Message):
     LAST_USED_AT_FIELD_NUMBER: _builtins.int
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     CREATED_BY_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """The id, which the service assigns. It is at least 1 and never reused."""
     user_id: _builtins.int
@@ -1924,6 +2003,12 @@ class ApiKey(_message.Message):
     def last_used_at(self) -> _timestamp_pb2.Timestamp:
         """When a decision last accepted the key, written at most once a minute; unset for never."""
 
+    @_builtins.property
+    def groups(self) -> Global___GroupNames:
+        """The groups that the key has, as far as its user is in them; unset if the key names no groups. Without groups, a key
+        with a role has none, and a key without a role has those of its user.
+        """
+
     def __init__(
         self,
         *,
@@ -1937,10 +2022,11 @@ class ApiKey(_message.Message):
         last_used_at: _timestamp_pb2.Timestamp | None = ...,
         role_name: _builtins.str | None = ...,
         created_by: _builtins.str | None = ...,
+        groups: Global___GroupNames | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_by", b"_created_by", "_role", b"_role", "_role_name", b"_role_name", "created_at", b"created_at", "created_by", b"created_by", "expires_at", b"expires_at", "last_used_at", b"last_used_at", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_by", b"_created_by", "_role", b"_role", "_role_name", b"_role_name", "created_at", b"created_at", "created_by", b"created_by", "expires_at", b"expires_at", "groups", b"groups", "last_used_at", b"last_used_at", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_by", b"_created_by", "_role", b"_role", "_role_name", b"_role_name", "created_at", b"created_at", "created_by", b"created_by", "expires_at", b"expires_at", "id", b"id", "last_used_at", b"last_used_at", "name", b"name", "prefix", b"prefix", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_by", b"_created_by", "_role", b"_role", "_role_name", b"_role_name", "created_at", b"created_at", "created_by", b"created_by", "expires_at", b"expires_at", "groups", b"groups", "id", b"id", "last_used_at", b"last_used_at", "name", b"name", "prefix", b"prefix", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_by: _TypeAlias = _typing.Literal["created_by"]  # noqa: Y015
     _WhichOneofArgType__created_by: _TypeAlias = _typing.Literal["_created_by", b"_created_by"]  # noqa: Y015
@@ -1958,6 +2044,30 @@ class ApiKey(_message.Message):
 Global___ApiKey: _TypeAlias = ApiKey  # noqa: Y015
 
 @_typing.final
+class GroupNames(_message.Message):
+    """Names of groups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAMES_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def names(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """The names, in ascending order in responses."""
+
+    def __init__(
+        self,
+        *,
+        names: _abc.Iterable[_builtins.str] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["names", b"names"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GroupNames: _TypeAlias = GroupNames  # noqa: Y015
+
+@_typing.final
 class CreateApiKeyRequest(_message.Message):
     """Creates an API key."""
 
@@ -1968,6 +2078,7 @@ class CreateApiKeyRequest(_message.Message):
     EXPIRES_AT_FIELD_NUMBER: _builtins.int
     ROLE_NAME_FIELD_NUMBER: _builtins.int
     USER_ID_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
     name: _builtins.str
     """The name: 1 to 100 characters, no control or invisible characters, no white space at either end. Names
     need not be unique.
@@ -1986,6 +2097,12 @@ class CreateApiKeyRequest(_message.Message):
         unset for never.
         """
 
+    @_builtins.property
+    def groups(self) -> Global___GroupNames:
+        """The groups of the key, at most 100; unset to name none. Services of the previous release ignore it, and
+        return a key without `groups`.
+        """
+
     def __init__(
         self,
         *,
@@ -1994,10 +2111,11 @@ class CreateApiKeyRequest(_message.Message):
         expires_at: _timestamp_pb2.Timestamp | None = ...,
         role_name: _builtins.str | None = ...,
         user_id: _builtins.int | None = ...,
+        groups: Global___GroupNames | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "_user_id", b"_user_id", "expires_at", b"expires_at", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "_user_id", b"_user_id", "expires_at", b"expires_at", "groups", b"groups", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "_user_id", b"_user_id", "expires_at", b"expires_at", "name", b"name", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_role", b"_role", "_role_name", b"_role_name", "_user_id", b"_user_id", "expires_at", b"expires_at", "groups", b"groups", "name", b"name", "role", b"role", "role_name", b"role_name", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
@@ -2415,6 +2533,496 @@ class ListRolesResponse(_message.Message):
 Global___ListRolesResponse: _TypeAlias = ListRolesResponse  # noqa: Y015
 
 @_typing.final
+class Group(_message.Message):
+    """A group of users."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    MEMBERS_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """The id, which the service assigns. It is at least 1 and never reused."""
+    name: _builtins.str
+    """The name, which is unique and never changes: `[a-z][a-z0-9_-]{0,31}`, and none of the roles."""
+    members: _builtins.int
+    """How many users are in the group."""
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        name: _builtins.str = ...,
+        members: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "members", b"members", "name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Group: _TypeAlias = Group  # noqa: Y015
+
+@_typing.final
+class CreateGroupRequest(_message.Message):
+    """Creates a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NAME_FIELD_NUMBER: _builtins.int
+    name: _builtins.str
+    """The name, by the rules of Group.name."""
+    def __init__(
+        self,
+        *,
+        name: _builtins.str = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["name", b"name"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateGroupRequest: _TypeAlias = CreateGroupRequest  # noqa: Y015
+
+@_typing.final
+class CreateGroupResponse(_message.Message):
+    """The group was created."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def group(self) -> Global___Group:
+        """The new group."""
+
+    def __init__(
+        self,
+        *,
+        group: Global___Group | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___CreateGroupResponse: _TypeAlias = CreateGroupResponse  # noqa: Y015
+
+@_typing.final
+class ListGroupsRequest(_message.Message):
+    """Requests a page of groups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    page_size: _builtins.int
+    """The size of the page, 1 to 200; 0 means 50."""
+    after: _builtins.int
+    """Returns only groups with a greater id: the `next_after` of the previous page, or 0 for the first page."""
+    def __init__(
+        self,
+        *,
+        page_size: _builtins.int = ...,
+        after: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "page_size", b"page_size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListGroupsRequest: _TypeAlias = ListGroupsRequest  # noqa: Y015
+
+@_typing.final
+class ListGroupsResponse(_message.Message):
+    """A page of groups."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUPS_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_FIELD_NUMBER: _builtins.int
+    next_after: _builtins.int
+    """The `after` of the next page; unset on the last page."""
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___Group]:
+        """The groups, by ascending id."""
+
+    def __init__(
+        self,
+        *,
+        groups: _abc.Iterable[Global___Group] | None = ...,
+        next_after: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "groups", b"groups", "next_after", b"next_after"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
+    _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__next_after) -> _WhichOneofReturnType__next_after | None: ...
+
+Global___ListGroupsResponse: _TypeAlias = ListGroupsResponse  # noqa: Y015
+
+@_typing.final
+class GetGroupRequest(_message.Message):
+    """Requests a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.int
+    """The id of the group."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetGroupRequest: _TypeAlias = GetGroupRequest  # noqa: Y015
+
+@_typing.final
+class GetGroupResponse(_message.Message):
+    """The requested group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def group(self) -> Global___Group:
+        """The group."""
+
+    def __init__(
+        self,
+        *,
+        group: Global___Group | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___GetGroupResponse: _TypeAlias = GetGroupResponse  # noqa: Y015
+
+@_typing.final
+class DeleteGroupRequest(_message.Message):
+    """Deletes a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.int
+    """The id of the group."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteGroupRequest: _TypeAlias = DeleteGroupRequest  # noqa: Y015
+
+@_typing.final
+class DeleteGroupResponse(_message.Message):
+    """The group was deleted."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def group(self) -> Global___Group:
+        """The deleted group, with the number of members that it had."""
+
+    def __init__(
+        self,
+        *,
+        group: Global___Group | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["group", b"group"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group", b"group"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteGroupResponse: _TypeAlias = DeleteGroupResponse  # noqa: Y015
+
+@_typing.final
+class ListMembersRequest(_message.Message):
+    """Requests a page of the members of a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    PAGE_SIZE_FIELD_NUMBER: _builtins.int
+    AFTER_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.int
+    """The id of the group."""
+    page_size: _builtins.int
+    """The size of the page, 1 to 200; 0 means 50."""
+    after: _builtins.int
+    """Returns only members with a greater user id: the `next_after` of the previous page, or 0 for the first page."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.int = ...,
+        page_size: _builtins.int = ...,
+        after: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["after", b"after", "group_id", b"group_id", "page_size", b"page_size"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListMembersRequest: _TypeAlias = ListMembersRequest  # noqa: Y015
+
+@_typing.final
+class Member(_message.Message):
+    """A user in a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    USERNAME_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The id of the user."""
+    username: _builtins.str
+    """The username."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When the membership ends; unset for never."""
+
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int = ...,
+        username: _builtins.str = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["until", b"until", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Member: _TypeAlias = Member  # noqa: Y015
+
+@_typing.final
+class ListMembersResponse(_message.Message):
+    """A page of the members of a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    MEMBERS_FIELD_NUMBER: _builtins.int
+    NEXT_AFTER_FIELD_NUMBER: _builtins.int
+    next_after: _builtins.int
+    """The `after` of the next page; unset on the last page."""
+    @_builtins.property
+    def members(self) -> _containers.RepeatedCompositeFieldContainer[Global___Member]:
+        """The members, by ascending user id."""
+
+    def __init__(
+        self,
+        *,
+        members: _abc.Iterable[Global___Member] | None = ...,
+        next_after: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "members", b"members", "next_after", b"next_after"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
+    _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__next_after) -> _WhichOneofReturnType__next_after | None: ...
+
+Global___ListMembersResponse: _TypeAlias = ListMembersResponse  # noqa: Y015
+
+@_typing.final
+class SetMembershipRequest(_message.Message):
+    """Adds a user to a group, or replaces the end of the membership."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.int
+    """The id of the group."""
+    user_id: _builtins.int
+    """The id of the user."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When the membership ends: a time in the future and before the year 10000, without its fractions of a second; unset
+        for never.
+        """
+
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.int = ...,
+        user_id: _builtins.int = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id", "until", b"until", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetMembershipRequest: _TypeAlias = SetMembershipRequest  # noqa: Y015
+
+@_typing.final
+class SetMembershipResponse(_message.Message):
+    """The user is in the group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___SetMembershipResponse: _TypeAlias = SetMembershipResponse  # noqa: Y015
+
+@_typing.final
+class DeleteMembershipRequest(_message.Message):
+    """Removes a user from a group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUP_ID_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
+    group_id: _builtins.int
+    """The id of the group."""
+    user_id: _builtins.int
+    """The id of the user."""
+    def __init__(
+        self,
+        *,
+        group_id: _builtins.int = ...,
+        user_id: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["group_id", b"group_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteMembershipRequest: _TypeAlias = DeleteMembershipRequest  # noqa: Y015
+
+@_typing.final
+class DeleteMembershipResponse(_message.Message):
+    """The user is no longer in the group."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    def __init__(
+        self,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___DeleteMembershipResponse: _TypeAlias = DeleteMembershipResponse  # noqa: Y015
+
+@_typing.final
+class ListUserGroupsRequest(_message.Message):
+    """Requests the groups of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    USER_ID_FIELD_NUMBER: _builtins.int
+    user_id: _builtins.int
+    """The id of the user; unset for the actor."""
+    def __init__(
+        self,
+        *,
+        user_id: _builtins.int | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_user_id", b"_user_id", "user_id", b"user_id"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    _WhichOneofReturnType__user_id: _TypeAlias = _typing.Literal["user_id"]  # noqa: Y015
+    _WhichOneofArgType__user_id: _TypeAlias = _typing.Literal["_user_id", b"_user_id"]  # noqa: Y015
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__user_id) -> _WhichOneofReturnType__user_id | None: ...
+
+Global___ListUserGroupsRequest: _TypeAlias = ListUserGroupsRequest  # noqa: Y015
+
+@_typing.final
+class UserGroup(_message.Message):
+    """A group that a user is in."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    ID_FIELD_NUMBER: _builtins.int
+    NAME_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
+    id: _builtins.int
+    """The id of the group; unset in a UserChange."""
+    name: _builtins.str
+    """The name of the group."""
+    @_builtins.property
+    def until(self) -> _timestamp_pb2.Timestamp:
+        """When the membership ends; unset for never."""
+
+    def __init__(
+        self,
+        *,
+        id: _builtins.int = ...,
+        name: _builtins.str = ...,
+        until: _timestamp_pb2.Timestamp | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _typing.Literal["until", b"until"]  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["id", b"id", "name", b"name", "until", b"until"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UserGroup: _TypeAlias = UserGroup  # noqa: Y015
+
+@_typing.final
+class ListUserGroupsResponse(_message.Message):
+    """The groups of a user."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUPS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserGroup]:
+        """The groups by ascending id, at most 100."""
+
+    def __init__(
+        self,
+        *,
+        groups: _abc.Iterable[Global___UserGroup] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["groups", b"groups"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___ListUserGroupsResponse: _TypeAlias = ListUserGroupsResponse  # noqa: Y015
+
+@_typing.final
 class BatchGetUsersRequest(_message.Message):
     """Requests the usernames of many users."""
 
@@ -2766,6 +3374,8 @@ class UserChange(_message.Message):
     DELETED_FIELD_NUMBER: _builtins.int
     SEAL_FIELD_NUMBER: _builtins.int
     CREATED_AT_FIELD_NUMBER: _builtins.int
+    GROUPS_FIELD_NUMBER: _builtins.int
+    UNTIL_FIELD_NUMBER: _builtins.int
     revision: _builtins.int
     """The revision of the change, for the caller to store together with what it derives from the change. In a
     snapshot it is 0 until the first `progress`; if the stream breaks before that, the caller has to begin
@@ -2790,6 +3400,17 @@ class UserChange(_message.Message):
     before the first `progress`. It is unset if the time is not known, because a service of the previous
     release answered or made the change.
     """
+    until: _builtins.int
+    """When the account ends, in Unix seconds; unset for never, and if `groups` is unset. The caller itself treats
+    the user as disabled from then on: no change is sent then.
+    """
+    @_builtins.property
+    def groups(self) -> Global___UserGroups:
+        """The groups that the user is in when the service sends this, which may be later than the change. The caller itself
+        ends each membership at its `until`: no change is sent then. It is unset if the groups are not known, because a
+        service of the previous release answered; the groups are then those of the previous change.
+        """
+
     def __init__(
         self,
         *,
@@ -2801,21 +3422,51 @@ class UserChange(_message.Message):
         deleted: _builtins.bool = ...,
         seal: _builtins.str | None = ...,
         created_at: _builtins.int | None = ...,
+        groups: Global___UserGroups | None = ...,
+        until: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_seal", b"_seal", "created_at", b"created_at", "seal", b"seal"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_seal", b"_seal", "_until", b"_until", "created_at", b"created_at", "groups", b"groups", "seal", b"seal", "until", b"until"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_seal", b"_seal", "created_at", b"created_at", "deleted", b"deleted", "disabled", b"disabled", "revision", b"revision", "role_name", b"role_name", "seal", b"seal", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_created_at", b"_created_at", "_seal", b"_seal", "_until", b"_until", "created_at", b"created_at", "deleted", b"deleted", "disabled", b"disabled", "groups", b"groups", "revision", b"revision", "role_name", b"role_name", "seal", b"seal", "until", b"until", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__created_at: _TypeAlias = _typing.Literal["created_at"]  # noqa: Y015
     _WhichOneofArgType__created_at: _TypeAlias = _typing.Literal["_created_at", b"_created_at"]  # noqa: Y015
     _WhichOneofReturnType__seal: _TypeAlias = _typing.Literal["seal"]  # noqa: Y015
     _WhichOneofArgType__seal: _TypeAlias = _typing.Literal["_seal", b"_seal"]  # noqa: Y015
+    _WhichOneofReturnType__until: _TypeAlias = _typing.Literal["until"]  # noqa: Y015
+    _WhichOneofArgType__until: _TypeAlias = _typing.Literal["_until", b"_until"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__created_at) -> _WhichOneofReturnType__created_at | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__seal) -> _WhichOneofReturnType__seal | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__until) -> _WhichOneofReturnType__until | None: ...
 
 Global___UserChange: _TypeAlias = UserChange  # noqa: Y015
+
+@_typing.final
+class UserGroups(_message.Message):
+    """The groups that a user is in."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    GROUPS_FIELD_NUMBER: _builtins.int
+    @_builtins.property
+    def groups(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserGroup]:
+        """The groups, by ascending name."""
+
+    def __init__(
+        self,
+        *,
+        groups: _abc.Iterable[Global___UserGroup] | None = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["groups", b"groups"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UserGroups: _TypeAlias = UserGroups  # noqa: Y015
 
 @_typing.final
 class WatchProgress(_message.Message):

@@ -29,13 +29,13 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   TOKEN_INVALID          UNAUTHENTICATED     malformed, forged, revoked or expired access token, or unknown,
  *                                              expired or revoked session or API key
  *   TOKEN_USER_NOT_FOUND   UNAUTHENTICATED     the token is valid, but its user does not exist
- *   ROLE_INSUFFICIENT      PERMISSION_DENIED   the user's stored role is not among the allowed ones, or
- *                                              the call does not accept API keys
+ *   ROLE_INSUFFICIENT      PERMISSION_DENIED   neither the user's stored role nor a group of the user is among the
+ *                                              allowed ones, or the call does not accept API keys
  *   USER_NOT_FOUND         NOT_FOUND           no user has this id
  *   ROLE_INVALID           INVALID_ARGUMENT    the service has no such role, or does not allow it here
  *   USER_NOT_DELETABLE     FAILED_PRECONDITION the user is the actor, or the user named admin
  *   USER_NOT_RENAMABLE     FAILED_PRECONDITION this is the user named admin, whose name is fixed
- *   LAST_ADMIN             FAILED_PRECONDITION without this user, no admin would be left
+ *   LAST_ADMIN             FAILED_PRECONDITION without this user, no enabled admin without an end would be left
  *   OWN_PASSWORD           FAILED_PRECONDITION the user is the actor; only ChangePassword may change it
  *   CURRENT_PASSWORD_WRONG FAILED_PRECONDITION the given current password is wrong
  *   LINK_INVALID           INVALID_ARGUMENT    unknown, used, replaced or expired password link
@@ -51,6 +51,14 @@ export const protobufFileName = "rolegate/auth/v1/auth.proto";
  *   API_KEY_NOT_FOUND      NOT_FOUND           the user has no API key with this id
  *   SESSION_INVALID        INVALID_ARGUMENT    a new session breaks a rule; the message names it
  *   SESSION_NOT_FOUND      NOT_FOUND           the user has no session with this id
+ *   GROUP_NOT_FOUND        NOT_FOUND           no group has this id
+ *   MEMBERSHIP_NOT_FOUND   NOT_FOUND           the user is not in the group
+ *   GROUP_TAKEN            ALREADY_EXISTS      another group has the name
+ *   GROUP_INVALID          INVALID_ARGUMENT    the name of a new group breaks a rule; the message names it
+ *   GROUP_LIMIT            FAILED_PRECONDITION the user is in 100 groups already
+ *   GROUP_IN_USE           FAILED_PRECONDITION API keys name the group; the message says which
+ *   END_INVALID            INVALID_ARGUMENT    the end of a membership or of an account breaks a rule; the message
+ *                                              names it
  *   REQUEST_INVALID        INVALID_ARGUMENT    the request is invalid, which is a bug in the caller
  *   REGISTRATION_CLOSED    PERMISSION_DENIED   registration is disabled
  *   TOO_MANY_ATTEMPTS      RESOURCE_EXHAUSTED  too many failed attempts, or too many new credentials;
@@ -109,7 +117,7 @@ export interface User {
   username: string;
   /** The role in role_name, for clients of the previous release; ROLE_USER for added roles. */
   role: Role;
-  /** Whether every credential of the user is refused. */
+  /** Whether every credential of the user is refused, because the user was disabled or because the account has ended. */
   disabled: boolean;
   /**
    * The role that was stored when the request was answered. In decisions about an API key, it is the role of
@@ -125,7 +133,16 @@ export interface User {
    * When the user was created, in Unix seconds; unset if that was not recorded. It distinguishes the user
    * from a deleted one who had the same id.
    */
-  createdAt?: bigint | undefined;
+  createdAt?:
+    | bigint
+    | undefined;
+  /**
+   * The names of the groups that the user is in, in ascending order. In decisions about an API key, these are
+   * the groups of the key that the user is in.
+   */
+  groupNames: string[];
+  /** When the account ends, in Unix seconds; unset if it has no end. */
+  until?: bigint | undefined;
 }
 
 /** Registers a user. */
@@ -354,6 +371,8 @@ export interface VerifyCredentialsRequest {
    * token.
    */
   acceptApiKeys: boolean;
+  /** The groups to which the caller will compare the user's groups. A group that does not exist is an error. */
+  groupNames: string[];
 }
 
 /** The credentials are valid; in a batch, only if there is a user. */
@@ -390,7 +409,7 @@ export interface AuthorizeRequest {
     /** Any user with a valid token. */
     { $case: "anyAuthenticated"; value: AnyAuthenticated }
     | //
-    /** Only users whose stored role is listed. */
+    /** Only users whose stored role is listed, or who are in a listed group. */
     { $case: "roles"; value: AllowedRoles }
     | undefined;
   /**
@@ -412,17 +431,22 @@ export interface AuthorizeRequest {
 export interface AnyAuthenticated {
 }
 
-/** Only users whose stored role is listed. */
+/**
+ * Only users whose stored role is listed, or who are in a listed group. There must be at least one name in both lists
+ * together.
+ */
 export interface AllowedRoles {
-  /** The roles, from clients of the previous release. They are read only if role_names is empty. */
+  /** The roles, from clients of the previous release. They are read only if role_names and group_names are empty. */
   roles: Role[];
-  /** The roles, at least one. */
+  /** The roles. */
   roleNames: string[];
+  /** The groups. Services of the previous release ignore them, and admit nobody by a group. */
+  groupNames: string[];
 }
 
 /** The bearer meets the requirement. */
 export interface AuthorizeResponse {
-  /** The bearer, with the stored role. */
+  /** The bearer, with the stored role and groups. */
   user?: User | undefined;
 }
 
@@ -451,7 +475,7 @@ export interface AuthorizeOutcome {
     | undefined;
 }
 
-/** Renames, disables or enables a user. */
+/** Renames, disables or enables a user, or sets or removes the end of the account. */
 export interface UpdateUserRequest {
   /** The id of the user. */
   userId: bigint;
@@ -460,7 +484,28 @@ export interface UpdateUserRequest {
     | string
     | undefined;
   /** Whether the user is to be disabled; unset to change nothing. */
-  disabled?: boolean | undefined;
+  disabled?:
+    | boolean
+    | undefined;
+  /**
+   * The end of the account; unset to keep it. Services of the previous release ignore it, and return a user without
+   * `until`.
+   */
+  end?:
+    | //
+    /**
+     * The account ends at this time, which is in the future and before the year 10000. Fractions of a second
+     * are dropped.
+     */
+    { $case: "until"; value: Date }
+    | //
+    /** The account has no end. */
+    { $case: "noEnd"; value: NoEnd }
+    | undefined;
+}
+
+/** No end. */
+export interface NoEnd {
 }
 
 /** The user was changed. */
@@ -537,6 +582,8 @@ export interface ListUsersResponse {
     | undefined;
   /** One entry for each user, in the same order, if the request has with_times; otherwise empty. */
   times: UserTimes[];
+  /** Whether the users have `group_names` and `until`. Services of the previous release leave it false. */
+  hasGroups: boolean;
 }
 
 /** Requests a user. */
@@ -764,7 +811,20 @@ export interface ApiKey {
     | string
     | undefined;
   /** The username of the admin who created the key for the user; unset if the user or an operator created it. */
-  createdBy?: string | undefined;
+  createdBy?:
+    | string
+    | undefined;
+  /**
+   * The groups that the key has, as far as its user is in them; unset if the key names no groups. Without groups, a key
+   * with a role has none, and a key without a role has those of its user.
+   */
+  groups?: GroupNames | undefined;
+}
+
+/** Names of groups. */
+export interface GroupNames {
+  /** The names, in ascending order in responses. */
+  names: string[];
 }
 
 /** Creates an API key. */
@@ -793,7 +853,14 @@ export interface CreateApiKeyRequest {
     | string
     | undefined;
   /** The id of the user; unset for the actor. */
-  userId?: bigint | undefined;
+  userId?:
+    | bigint
+    | undefined;
+  /**
+   * The groups of the key, at most 100; unset to name none. Services of the previous release ignore it, and
+   * return a key without `groups`.
+   */
+  groups?: GroupNames | undefined;
 }
 
 /** The key was created. */
@@ -918,6 +985,147 @@ export interface ListRolesRequest {
 export interface ListRolesResponse {
   /** The roles: `user`, `author` and `admin`, then the added ones in the order of the operator's setting. */
   roleNames: string[];
+}
+
+/** A group of users. */
+export interface Group {
+  /** The id, which the service assigns. It is at least 1 and never reused. */
+  id: bigint;
+  /** The name, which is unique and never changes: `[a-z][a-z0-9_-]{0,31}`, and none of the roles. */
+  name: string;
+  /** How many users are in the group. */
+  members: bigint;
+}
+
+/** Creates a group. */
+export interface CreateGroupRequest {
+  /** The name, by the rules of Group.name. */
+  name: string;
+}
+
+/** The group was created. */
+export interface CreateGroupResponse {
+  /** The new group. */
+  group?: Group | undefined;
+}
+
+/** Requests a page of groups. */
+export interface ListGroupsRequest {
+  /** The size of the page, 1 to 200; 0 means 50. */
+  pageSize: number;
+  /** Returns only groups with a greater id: the `next_after` of the previous page, or 0 for the first page. */
+  after: bigint;
+}
+
+/** A page of groups. */
+export interface ListGroupsResponse {
+  /** The groups, by ascending id. */
+  groups: Group[];
+  /** The `after` of the next page; unset on the last page. */
+  nextAfter?: bigint | undefined;
+}
+
+/** Requests a group. */
+export interface GetGroupRequest {
+  /** The id of the group. */
+  groupId: bigint;
+}
+
+/** The requested group. */
+export interface GetGroupResponse {
+  /** The group. */
+  group?: Group | undefined;
+}
+
+/** Deletes a group. */
+export interface DeleteGroupRequest {
+  /** The id of the group. */
+  groupId: bigint;
+}
+
+/** The group was deleted. */
+export interface DeleteGroupResponse {
+  /** The deleted group, with the number of members that it had. */
+  group?: Group | undefined;
+}
+
+/** Requests a page of the members of a group. */
+export interface ListMembersRequest {
+  /** The id of the group. */
+  groupId: bigint;
+  /** The size of the page, 1 to 200; 0 means 50. */
+  pageSize: number;
+  /** Returns only members with a greater user id: the `next_after` of the previous page, or 0 for the first page. */
+  after: bigint;
+}
+
+/** A user in a group. */
+export interface Member {
+  /** The id of the user. */
+  userId: bigint;
+  /** The username. */
+  username: string;
+  /** When the membership ends; unset for never. */
+  until?: Date | undefined;
+}
+
+/** A page of the members of a group. */
+export interface ListMembersResponse {
+  /** The members, by ascending user id. */
+  members: Member[];
+  /** The `after` of the next page; unset on the last page. */
+  nextAfter?: bigint | undefined;
+}
+
+/** Adds a user to a group, or replaces the end of the membership. */
+export interface SetMembershipRequest {
+  /** The id of the group. */
+  groupId: bigint;
+  /** The id of the user. */
+  userId: bigint;
+  /**
+   * When the membership ends: a time in the future and before the year 10000, without its fractions of a second; unset
+   * for never.
+   */
+  until?: Date | undefined;
+}
+
+/** The user is in the group. */
+export interface SetMembershipResponse {
+}
+
+/** Removes a user from a group. */
+export interface DeleteMembershipRequest {
+  /** The id of the group. */
+  groupId: bigint;
+  /** The id of the user. */
+  userId: bigint;
+}
+
+/** The user is no longer in the group. */
+export interface DeleteMembershipResponse {
+}
+
+/** Requests the groups of a user. */
+export interface ListUserGroupsRequest {
+  /** The id of the user; unset for the actor. */
+  userId?: bigint | undefined;
+}
+
+/** A group that a user is in. */
+export interface UserGroup {
+  /** The id of the group; unset in a UserChange. */
+  id: bigint;
+  /** The name of the group. */
+  name: string;
+  /** When the membership ends; unset for never. */
+  until?: Date | undefined;
+}
+
+/** The groups of a user. */
+export interface ListUserGroupsResponse {
+  /** The groups by ascending id, at most 100. */
+  groups: UserGroup[];
 }
 
 /** Requests the usernames of many users. */
@@ -1091,7 +1299,28 @@ export interface UserChange {
    * before the first `progress`. It is unset if the time is not known, because a service of the previous
    * release answered or made the change.
    */
-  createdAt?: bigint | undefined;
+  createdAt?:
+    | bigint
+    | undefined;
+  /**
+   * The groups that the user is in when the service sends this, which may be later than the change. The caller itself
+   * ends each membership at its `until`: no change is sent then. It is unset if the groups are not known, because a
+   * service of the previous release answered; the groups are then those of the previous change.
+   */
+  groups?:
+    | UserGroups
+    | undefined;
+  /**
+   * When the account ends, in Unix seconds; unset for never, and if `groups` is unset. The caller itself treats
+   * the user as disabled from then on: no change is sent then.
+   */
+  until?: bigint | undefined;
+}
+
+/** The groups that a user is in. */
+export interface UserGroups {
+  /** The groups, by ascending name. */
+  groups: UserGroup[];
 }
 
 /**
@@ -1107,7 +1336,17 @@ export interface WatchProgress {
 }
 
 function createBaseUser(): User {
-  return { id: 0n, username: "", role: 0, disabled: false, roleName: "", unknownRoleName: "", createdAt: undefined };
+  return {
+    id: 0n,
+    username: "",
+    role: 0,
+    disabled: false,
+    roleName: "",
+    unknownRoleName: "",
+    createdAt: undefined,
+    groupNames: [],
+    until: undefined,
+  };
 }
 
 export const User: MessageFns<User> = {
@@ -1138,6 +1377,15 @@ export const User: MessageFns<User> = {
         throw new globalThis.Error("value provided for field message.createdAt of type int64 too large");
       }
       writer.uint32(56).int64(message.createdAt);
+    }
+    for (const v of message.groupNames) {
+      writer.uint32(66).string(v!);
+    }
+    if (message.until !== undefined) {
+      if (BigInt.asIntN(64, message.until) !== message.until) {
+        throw new globalThis.Error("value provided for field message.until of type int64 too large");
+      }
+      writer.uint32(72).int64(message.until);
     }
     return writer;
   },
@@ -1209,6 +1457,22 @@ export const User: MessageFns<User> = {
             }
 
             message.createdAt = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.groupNames.push(reader.string());
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.until = reader.int64() as bigint;
             continue;
           }
         }
@@ -2171,7 +2435,7 @@ export const Session: MessageFns<Session> = {
 };
 
 function createBaseVerifyCredentialsRequest(): VerifyCredentialsRequest {
-  return { username: "", password: "", roleNames: [], clientAddress: undefined, acceptApiKeys: false };
+  return { username: "", password: "", roleNames: [], clientAddress: undefined, acceptApiKeys: false, groupNames: [] };
 }
 
 export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
@@ -2190,6 +2454,9 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
     }
     if (message.acceptApiKeys !== false) {
       writer.uint32(40).bool(message.acceptApiKeys);
+    }
+    for (const v of message.groupNames) {
+      writer.uint32(50).string(v!);
     }
     return writer;
   },
@@ -2245,6 +2512,14 @@ export const VerifyCredentialsRequest: MessageFns<VerifyCredentialsRequest> = {
             }
 
             message.acceptApiKeys = reader.bool();
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.groupNames.push(reader.string());
             continue;
           }
         }
@@ -2529,7 +2804,7 @@ export const AnyAuthenticated: MessageFns<AnyAuthenticated> = {
 };
 
 function createBaseAllowedRoles(): AllowedRoles {
-  return { roles: [], roleNames: [] };
+  return { roles: [], roleNames: [], groupNames: [] };
 }
 
 export const AllowedRoles: MessageFns<AllowedRoles> = {
@@ -2543,6 +2818,9 @@ export const AllowedRoles: MessageFns<AllowedRoles> = {
     }
     for (const v of message.roleNames) {
       writer.uint32(18).string(v!);
+    }
+    for (const v of message.groupNames) {
+      writer.uint32(26).string(v!);
     }
     return writer;
   },
@@ -2584,6 +2862,14 @@ export const AllowedRoles: MessageFns<AllowedRoles> = {
             }
 
             message.roleNames.push(reader.string());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.groupNames.push(reader.string());
             continue;
           }
         }
@@ -2797,7 +3083,7 @@ export const AuthorizeOutcome: MessageFns<AuthorizeOutcome> = {
 };
 
 function createBaseUpdateUserRequest(): UpdateUserRequest {
-  return { userId: 0n, username: undefined, disabled: undefined };
+  return { userId: 0n, username: undefined, disabled: undefined, end: undefined };
 }
 
 export const UpdateUserRequest: MessageFns<UpdateUserRequest> = {
@@ -2813,6 +3099,14 @@ export const UpdateUserRequest: MessageFns<UpdateUserRequest> = {
     }
     if (message.disabled !== undefined) {
       writer.uint32(24).bool(message.disabled);
+    }
+    switch (message.end?.$case) {
+      case "until":
+        Timestamp.encode(toTimestamp(message.end.value), writer.uint32(34).fork()).join();
+        break;
+      case "noEnd":
+        NoEnd.encode(message.end.value, writer.uint32(42).fork()).join();
+        break;
     }
     return writer;
   },
@@ -2854,6 +3148,57 @@ export const UpdateUserRequest: MessageFns<UpdateUserRequest> = {
             message.disabled = reader.bool();
             continue;
           }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.end = { $case: "until", value: fromTimestamp(Timestamp.decode(reader, reader.uint32())) };
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.end = { $case: "noEnd", value: NoEnd.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseNoEnd(): NoEnd {
+  return {};
+}
+
+export const NoEnd: MessageFns<NoEnd> = {
+  encode(_: NoEnd, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): NoEnd {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseNoEnd();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3223,7 +3568,7 @@ export const UserTimes: MessageFns<UserTimes> = {
 };
 
 function createBaseListUsersResponse(): ListUsersResponse {
-  return { users: [], nextAfter: undefined, times: [] };
+  return { users: [], nextAfter: undefined, times: [], hasGroups: false };
 }
 
 export const ListUsersResponse: MessageFns<ListUsersResponse> = {
@@ -3239,6 +3584,9 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
     }
     for (const v of message.times) {
       UserTimes.encode(v!, writer.uint32(26).fork()).join();
+    }
+    if (message.hasGroups !== false) {
+      writer.uint32(32).bool(message.hasGroups);
     }
     return writer;
   },
@@ -3278,6 +3626,14 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
             }
 
             message.times.push(UserTimes.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.hasGroups = reader.bool();
             continue;
           }
         }
@@ -4621,6 +4977,7 @@ function createBaseApiKey(): ApiKey {
     lastUsedAt: undefined,
     roleName: undefined,
     createdBy: undefined,
+    groups: undefined,
   };
 }
 
@@ -4661,6 +5018,9 @@ export const ApiKey: MessageFns<ApiKey> = {
     }
     if (message.createdBy !== undefined) {
       writer.uint32(82).string(message.createdBy);
+    }
+    if (message.groups !== undefined) {
+      GroupNames.encode(message.groups, writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -4758,6 +5118,60 @@ export const ApiKey: MessageFns<ApiKey> = {
             message.createdBy = reader.string();
             continue;
           }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.groups = GroupNames.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGroupNames(): GroupNames {
+  return { names: [] };
+}
+
+export const GroupNames: MessageFns<GroupNames> = {
+  encode(message: GroupNames, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.names) {
+      writer.uint32(10).string(v!);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GroupNames {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGroupNames();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.names.push(reader.string());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -4772,7 +5186,7 @@ export const ApiKey: MessageFns<ApiKey> = {
 };
 
 function createBaseCreateApiKeyRequest(): CreateApiKeyRequest {
-  return { name: "", role: undefined, expiresAt: undefined, roleName: undefined, userId: undefined };
+  return { name: "", role: undefined, expiresAt: undefined, roleName: undefined, userId: undefined, groups: undefined };
 }
 
 export const CreateApiKeyRequest: MessageFns<CreateApiKeyRequest> = {
@@ -4794,6 +5208,9 @@ export const CreateApiKeyRequest: MessageFns<CreateApiKeyRequest> = {
         throw new globalThis.Error("value provided for field message.userId of type int64 too large");
       }
       writer.uint32(40).int64(message.userId);
+    }
+    if (message.groups !== undefined) {
+      GroupNames.encode(message.groups, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -4849,6 +5266,14 @@ export const CreateApiKeyRequest: MessageFns<CreateApiKeyRequest> = {
             }
 
             message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.groups = GroupNames.decode(reader, reader.uint32());
             continue;
           }
         }
@@ -5655,6 +6080,1060 @@ export const ListRolesResponse: MessageFns<ListRolesResponse> = {
   },
 };
 
+function createBaseGroup(): Group {
+  return { id: 0n, name: "", members: 0n };
+}
+
+export const Group: MessageFns<Group> = {
+  encode(message: Group, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0n) {
+      if (BigInt.asIntN(64, message.id) !== message.id) {
+        throw new globalThis.Error("value provided for field message.id of type int64 too large");
+      }
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.members !== 0n) {
+      if (BigInt.asIntN(64, message.members) !== message.members) {
+        throw new globalThis.Error("value provided for field message.members of type int64 too large");
+      }
+      writer.uint32(24).int64(message.members);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Group {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGroup();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.members = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreateGroupRequest(): CreateGroupRequest {
+  return { name: "" };
+}
+
+export const CreateGroupRequest: MessageFns<CreateGroupRequest> = {
+  encode(message: CreateGroupRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.name !== "") {
+      writer.uint32(10).string(message.name);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateGroupRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateGroupRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseCreateGroupResponse(): CreateGroupResponse {
+  return { group: undefined };
+}
+
+export const CreateGroupResponse: MessageFns<CreateGroupResponse> = {
+  encode(message: CreateGroupResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.group !== undefined) {
+      Group.encode(message.group, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): CreateGroupResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseCreateGroupResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.group = Group.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListGroupsRequest(): ListGroupsRequest {
+  return { pageSize: 0, after: 0n };
+}
+
+export const ListGroupsRequest: MessageFns<ListGroupsRequest> = {
+  encode(message: ListGroupsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.pageSize !== 0) {
+      writer.uint32(8).int32(message.pageSize);
+    }
+    if (message.after !== 0n) {
+      if (BigInt.asIntN(64, message.after) !== message.after) {
+        throw new globalThis.Error("value provided for field message.after of type int64 too large");
+      }
+      writer.uint32(16).int64(message.after);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListGroupsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListGroupsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.after = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListGroupsResponse(): ListGroupsResponse {
+  return { groups: [], nextAfter: undefined };
+}
+
+export const ListGroupsResponse: MessageFns<ListGroupsResponse> = {
+  encode(message: ListGroupsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.groups) {
+      Group.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextAfter !== undefined) {
+      if (BigInt.asIntN(64, message.nextAfter) !== message.nextAfter) {
+        throw new globalThis.Error("value provided for field message.nextAfter of type int64 too large");
+      }
+      writer.uint32(16).int64(message.nextAfter);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListGroupsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListGroupsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.groups.push(Group.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.nextAfter = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetGroupRequest(): GetGroupRequest {
+  return { groupId: 0n };
+}
+
+export const GetGroupRequest: MessageFns<GetGroupRequest> = {
+  encode(message: GetGroupRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.groupId !== 0n) {
+      if (BigInt.asIntN(64, message.groupId) !== message.groupId) {
+        throw new globalThis.Error("value provided for field message.groupId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.groupId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetGroupRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetGroupRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.groupId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseGetGroupResponse(): GetGroupResponse {
+  return { group: undefined };
+}
+
+export const GetGroupResponse: MessageFns<GetGroupResponse> = {
+  encode(message: GetGroupResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.group !== undefined) {
+      Group.encode(message.group, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): GetGroupResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseGetGroupResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.group = Group.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteGroupRequest(): DeleteGroupRequest {
+  return { groupId: 0n };
+}
+
+export const DeleteGroupRequest: MessageFns<DeleteGroupRequest> = {
+  encode(message: DeleteGroupRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.groupId !== 0n) {
+      if (BigInt.asIntN(64, message.groupId) !== message.groupId) {
+        throw new globalThis.Error("value provided for field message.groupId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.groupId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteGroupRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteGroupRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.groupId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteGroupResponse(): DeleteGroupResponse {
+  return { group: undefined };
+}
+
+export const DeleteGroupResponse: MessageFns<DeleteGroupResponse> = {
+  encode(message: DeleteGroupResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.group !== undefined) {
+      Group.encode(message.group, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteGroupResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteGroupResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.group = Group.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListMembersRequest(): ListMembersRequest {
+  return { groupId: 0n, pageSize: 0, after: 0n };
+}
+
+export const ListMembersRequest: MessageFns<ListMembersRequest> = {
+  encode(message: ListMembersRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.groupId !== 0n) {
+      if (BigInt.asIntN(64, message.groupId) !== message.groupId) {
+        throw new globalThis.Error("value provided for field message.groupId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.groupId);
+    }
+    if (message.pageSize !== 0) {
+      writer.uint32(16).int32(message.pageSize);
+    }
+    if (message.after !== 0n) {
+      if (BigInt.asIntN(64, message.after) !== message.after) {
+        throw new globalThis.Error("value provided for field message.after of type int64 too large");
+      }
+      writer.uint32(24).int64(message.after);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListMembersRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListMembersRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.groupId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.pageSize = reader.int32();
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.after = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseMember(): Member {
+  return { userId: 0n, username: "", until: undefined };
+}
+
+export const Member: MessageFns<Member> = {
+  encode(message: Member, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    if (message.username !== "") {
+      writer.uint32(18).string(message.username);
+    }
+    if (message.until !== undefined) {
+      Timestamp.encode(toTimestamp(message.until), writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Member {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseMember();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.until = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListMembersResponse(): ListMembersResponse {
+  return { members: [], nextAfter: undefined };
+}
+
+export const ListMembersResponse: MessageFns<ListMembersResponse> = {
+  encode(message: ListMembersResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.members) {
+      Member.encode(v!, writer.uint32(10).fork()).join();
+    }
+    if (message.nextAfter !== undefined) {
+      if (BigInt.asIntN(64, message.nextAfter) !== message.nextAfter) {
+        throw new globalThis.Error("value provided for field message.nextAfter of type int64 too large");
+      }
+      writer.uint32(16).int64(message.nextAfter);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListMembersResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListMembersResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.members.push(Member.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.nextAfter = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSetMembershipRequest(): SetMembershipRequest {
+  return { groupId: 0n, userId: 0n, until: undefined };
+}
+
+export const SetMembershipRequest: MessageFns<SetMembershipRequest> = {
+  encode(message: SetMembershipRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.groupId !== 0n) {
+      if (BigInt.asIntN(64, message.groupId) !== message.groupId) {
+        throw new globalThis.Error("value provided for field message.groupId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.groupId);
+    }
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(16).int64(message.userId);
+    }
+    if (message.until !== undefined) {
+      Timestamp.encode(toTimestamp(message.until), writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetMembershipRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetMembershipRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.groupId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.until = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSetMembershipResponse(): SetMembershipResponse {
+  return {};
+}
+
+export const SetMembershipResponse: MessageFns<SetMembershipResponse> = {
+  encode(_: SetMembershipResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): SetMembershipResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSetMembershipResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteMembershipRequest(): DeleteMembershipRequest {
+  return { groupId: 0n, userId: 0n };
+}
+
+export const DeleteMembershipRequest: MessageFns<DeleteMembershipRequest> = {
+  encode(message: DeleteMembershipRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.groupId !== 0n) {
+      if (BigInt.asIntN(64, message.groupId) !== message.groupId) {
+        throw new globalThis.Error("value provided for field message.groupId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.groupId);
+    }
+    if (message.userId !== 0n) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(16).int64(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteMembershipRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteMembershipRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.groupId = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseDeleteMembershipResponse(): DeleteMembershipResponse {
+  return {};
+}
+
+export const DeleteMembershipResponse: MessageFns<DeleteMembershipResponse> = {
+  encode(_: DeleteMembershipResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): DeleteMembershipResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDeleteMembershipResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListUserGroupsRequest(): ListUserGroupsRequest {
+  return { userId: undefined };
+}
+
+export const ListUserGroupsRequest: MessageFns<ListUserGroupsRequest> = {
+  encode(message: ListUserGroupsRequest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.userId !== undefined) {
+      if (BigInt.asIntN(64, message.userId) !== message.userId) {
+        throw new globalThis.Error("value provided for field message.userId of type int64 too large");
+      }
+      writer.uint32(8).int64(message.userId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserGroupsRequest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserGroupsRequest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.userId = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUserGroup(): UserGroup {
+  return { id: 0n, name: "", until: undefined };
+}
+
+export const UserGroup: MessageFns<UserGroup> = {
+  encode(message: UserGroup, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.id !== 0n) {
+      if (BigInt.asIntN(64, message.id) !== message.id) {
+        throw new globalThis.Error("value provided for field message.id of type int64 too large");
+      }
+      writer.uint32(8).int64(message.id);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.until !== undefined) {
+      Timestamp.encode(toTimestamp(message.until), writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UserGroup {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUserGroup();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.id = reader.int64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.until = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseListUserGroupsResponse(): ListUserGroupsResponse {
+  return { groups: [] };
+}
+
+export const ListUserGroupsResponse: MessageFns<ListUserGroupsResponse> = {
+  encode(message: ListUserGroupsResponse, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.groups) {
+      UserGroup.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): ListUserGroupsResponse {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseListUserGroupsResponse();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.groups.push(UserGroup.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseBatchGetUsersRequest(): BatchGetUsersRequest {
   return { ids: [] };
 }
@@ -6329,6 +7808,8 @@ function createBaseUserChange(): UserChange {
     deleted: false,
     seal: undefined,
     createdAt: undefined,
+    groups: undefined,
+    until: undefined,
   };
 }
 
@@ -6366,6 +7847,15 @@ export const UserChange: MessageFns<UserChange> = {
         throw new globalThis.Error("value provided for field message.createdAt of type int64 too large");
       }
       writer.uint32(64).int64(message.createdAt);
+    }
+    if (message.groups !== undefined) {
+      UserGroups.encode(message.groups, writer.uint32(74).fork()).join();
+    }
+    if (message.until !== undefined) {
+      if (BigInt.asIntN(64, message.until) !== message.until) {
+        throw new globalThis.Error("value provided for field message.until of type int64 too large");
+      }
+      writer.uint32(80).int64(message.until);
     }
     return writer;
   },
@@ -6445,6 +7935,68 @@ export const UserChange: MessageFns<UserChange> = {
             }
 
             message.createdAt = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.groups = UserGroups.decode(reader, reader.uint32());
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.until = reader.int64() as bigint;
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseUserGroups(): UserGroups {
+  return { groups: [] };
+}
+
+export const UserGroups: MessageFns<UserGroups> = {
+  encode(message: UserGroups, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    for (const v of message.groups) {
+      UserGroup.encode(v!, writer.uint32(10).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UserGroups {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUserGroups();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.groups.push(UserGroup.decode(reader, reader.uint32()));
             continue;
           }
         }
