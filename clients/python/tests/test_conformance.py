@@ -30,13 +30,13 @@ django.setup()
 @pytest.mark.parametrize("case", TABLE["cases"], ids=lambda case: case["name"])
 async def test_every_interface_has_the_outcome_of_the_table(case, stage, client, async_client):
     rolegate.django._client.cache_clear()
-    token, roles = stage.token(case["token"]), case["roles"] or None
+    token, roles, groups = stage.token(case["token"]), case["roles"] or None, case.get("groups")
     form = case.get("authorization", "Bearer {token}")
     header = {} if form is None else {"authorization": form.replace("{token}", token)}
-    interfaces = [fastapi(async_client, roles, header), asgi(async_client, roles, header)]
-    interfaces += [in_django(client, roles, header), in_flask(client, roles, header)]
+    interfaces = [protect(async_client, roles, header, groups) for protect in (fastapi, asgi)]
+    interfaces += [protect(client, roles, header, groups) for protect in (in_django, in_flask)]
     if "authorization" not in case:
-        interfaces += [threads(client, token, roles), tasks(async_client, token, roles)]
+        interfaces += [threads(client, token, roles, groups), tasks(async_client, token, roles, groups)]
     for step in case["steps"]:
         for state in step.get("given", []):
             await asyncio.to_thread(stage.given, state)
@@ -72,10 +72,10 @@ def of_response(status, headers, body):
     return {**outcome, **{name: headers[name] for name in names if name in headers}}
 
 
-def threads(client, token, roles):
+def threads(client, token, roles, groups):
     def ask():
         try:
-            client.authorize(token, roles)
+            client.authorize(token, roles, groups=groups)
             return {"status": 200}
         except RolegateError as error:
             return of_error(error)
@@ -83,10 +83,10 @@ def threads(client, token, roles):
     return lambda: asyncio.to_thread(ask)
 
 
-def tasks(client, token, roles):
+def tasks(client, token, roles, groups):
     async def ask():
         try:
-            await client.authorize(token, roles)
+            await client.authorize(token, roles, groups=groups)
             return {"status": 200}
         except RolegateError as error:
             return of_error(error)
@@ -104,10 +104,17 @@ def over_asgi(app, header):
     return ask
 
 
-def fastapi(client, roles, header):
+def protection(module, user, roles, groups):
+    """Returns the protection of a framework: ``user`` if any user passes, otherwise ``require`` of its module."""
+    if roles is None and groups is None:
+        return user
+    return module.require(*(roles or []), groups=groups)
+
+
+def fastapi(client, roles, header, groups=None):
     app = FastAPI()
     app.state.rolegate = client
-    user = rolegate.fastapi.require(*roles) if roles is not None else rolegate.fastapi.current_user
+    user = protection(rolegate.fastapi, rolegate.fastapi.current_user, roles, groups)
 
     @app.get("/")
     async def protected(user=Depends(user)):
@@ -116,18 +123,18 @@ def fastapi(client, roles, header):
     return over_asgi(app, header)
 
 
-def asgi(client, roles, header):
+def asgi(client, roles, header, groups=None):
     async def app(scope, receive, send):
         body = json.dumps({"username": scope["state"]["user"].username}).encode()
         head = [(b"content-type", b"application/json")]
         await send({"type": "http.response.start", "status": 200, "headers": head})
         await send({"type": "http.response.body", "body": body})
 
-    return over_asgi(RequireUser(app, client, roles), header)
+    return over_asgi(RequireUser(app, client, roles, groups=groups), header)
 
 
-def in_django(client, roles, header):
-    @(rolegate.django.require(*roles) if roles is not None else rolegate.django.require_user)
+def in_django(client, roles, header, groups=None):
+    @protection(rolegate.django, rolegate.django.require_user, roles, groups)
     def view(request):
         return JsonResponse({"username": request.rolegate_user.username})
 
@@ -141,12 +148,12 @@ def in_django(client, roles, header):
     return ask
 
 
-def in_flask(client, roles, header):
+def in_flask(client, roles, header, groups=None):
     app = Flask(__name__)
     app.extensions["rolegate"] = client
 
     @app.get("/")
-    @(rolegate.flask.require(*roles) if roles is not None else rolegate.flask.require_user)
+    @protection(rolegate.flask, rolegate.flask.require_user, roles, groups)
     def view():
         return {"username": g.rolegate_user.username}
 

@@ -8,7 +8,7 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 import rolegate.http
-from rolegate import _calls
+from rolegate import Role, _calls
 from rolegate._status import error_of
 from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import (
@@ -98,6 +98,21 @@ def test_mistake_in_a_requirement_is_logged_once_a_minute(caplog, monkeypatch):
         caplog.clear()
         log_mistake(Malformed("text"), roles)
         assert len(caplog.records) == lines, (later, roles)
+
+
+def test_mistake_names_the_roles_and_the_groups_of_the_requirement(caplog, monkeypatch):
+    monkeypatch.setattr(rolegate.http, "_LOGGED", {})
+    for roles, groups, wanted in [
+        (None, None, "a user"),
+        ((), None, "one of the roles []"),
+        ((), ("staff",), "one of the groups ['staff']"),
+        (None, (), "one of the groups []"),
+        ((Role.ADMIN,), ("staff", "crew"), "one of the roles ['admin'] or one of the groups ['staff', 'crew']"),
+    ]:
+        caplog.clear()
+        log_mistake(Malformed("text"), roles, groups)
+        [line] = [record.getMessage() for record in caplog.records]
+        assert line == f"cannot decide about a request that needs {wanted}: text"
 
 
 def test_key_of_a_service_that_ignores_the_user_is_not_handed_out():

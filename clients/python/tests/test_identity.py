@@ -157,6 +157,7 @@ BAD = {
     "rolegate-user-id": ["", "0", "-1", "07", "1.0", " 7", "7,7", "x", "٣", str(2**63)],
     "rolegate-username": ["", "a,b", "a+b", "a%", "a%4", "a%zz", "%FF", "%C3", "jörg", "a\tb", "a\0b", "a%ED%A0%80"],
     "rolegate-role": ["", "Admin", "author,admin", "admin ", "ädmin", "a" * 33],
+    "rolegate-groups": [",", "staff,", ",staff", "crew, staff", "Staff", "staff,staff", "städff", "a" * 33, " "],
 }
 
 
@@ -183,6 +184,54 @@ def test_role_may_be_required():
     assert ProxyIdentity(["127.0.0.1"], "admin", "author").of_asgi(scope()).role == "author"
     with pytest.raises(RoleInsufficient):
         ProxyIdentity(["127.0.0.1"], "admin").of_asgi(scope())
+
+
+@pytest.mark.parametrize(
+    ("headers", "groups"),
+    [
+        ({}, ()),
+        ({"rolegate-groups": ""}, ()),
+        ({"rolegate-groups": "staff"}, ("staff",)),
+        ({"rolegate-groups": "crew,staff"}, ("crew", "staff")),
+        ({"rolegate-groups": "staff,a-1_b," + "c" * 32}, ("a-1_b", "c" * 32, "staff")),
+    ],
+)
+def test_groups_are_those_that_the_proxy_names(headers, groups):
+    user = User(7, "ann", "author", groups=groups)
+    assert ProxyIdentity(["127.0.0.1"]).of_asgi(scope({**ANN, **headers})) == user
+    assert ProxyIdentity(["127.0.0.1"]).of_wsgi(environ({**ANN, **headers})) == user
+
+
+def test_groups_alone_or_repeated_name_nobody():
+    identity = ProxyIdentity(["127.0.0.1"])
+    with pytest.raises(NotAuthenticated):
+        identity.of_asgi(scope({"rolegate-groups": "staff"}))
+    for again in ["", "staff", "crew"]:
+        headers = [*ANN.items(), ("rolegate-groups", "staff"), ("Rolegate-Groups", again)]
+        with pytest.raises(IdentityRefused):
+            identity.of_asgi(scope(headers))
+
+
+def test_groups_may_be_required():
+    member = scope({**ANN, "rolegate-groups": "crew,staff"})
+    require = lambda *roles, groups: ProxyIdentity(["127.0.0.1"], *roles, groups=groups)
+    for identity in [
+        require(groups="staff"),
+        require(groups=iter(["staff", "other"])),
+        require("admin", groups=["crew"]),
+        require("author", groups=["other"]),
+        require("author", groups=[]),
+    ]:
+        for _ in range(2):
+            assert identity.of_asgi(member).id == 7
+    for identity in [require(groups=["other"]), require("admin", groups=["sta", "author"])]:
+        with pytest.raises(RoleInsufficient):
+            identity.of_asgi(member)
+    with pytest.raises(RoleInsufficient):
+        require(groups=["staff"]).of_asgi(scope())
+    # An empty list must not let any user pass.
+    with pytest.raises(ValueError):
+        require(groups=[])
 
 
 def test_problem_is_logged_once_a_minute_and_not_shown(caplog):
@@ -215,6 +264,10 @@ async def home(user: Annotated[User, Depends(ProxyUser(PEERS))]) -> str:
 async def admin(user: Annotated[User, Depends(ProxyUser(PEERS, "admin"))]) -> str:
     return user.username
 
+@app.get("/staff")
+async def staff(user: Annotated[User, Depends(ProxyUser(PEERS, "admin", groups=["staff"]))]) -> str:
+    return user.username
+
 @app.websocket("/socket")
 async def greet(websocket: WebSocket, user: Annotated[User, Depends(ProxyUser(PEERS))]) -> None:
     await websocket.accept()
@@ -228,6 +281,7 @@ async def state(request: Request) -> str:
     return request.state.user.username
 
 app.mount("/asgi", RequireProxyUser(inner, PEERS))
+app.mount("/members", RequireProxyUser(inner, PEERS, groups=["staff"]))
 """
 
 
@@ -278,6 +332,9 @@ def test_under_uvicorn_only_the_socket_counts(tmp_path, path):
         missing = get("127.0.0.1", path, rolegate_username="")
         assert missing == REFUSED
         assert get("127.0.0.1", "/admin")[0] == 403
+        for members in ["/staff", "/members/"]:
+            assert get("127.0.0.1", members, rolegate_groups="crew")[0] == 403
+            assert get("127.0.0.1", members, rolegate_groups="crew,staff") == (200, "ann")
 
 
 @pytest.mark.parametrize("path", ["/", "/asgi/"])
@@ -325,6 +382,11 @@ def flask_app():
     def admin():
         raise AssertionError("it was let through")
 
+    @app.get("/staff")
+    @rolegate.flask.require_proxy_user(["127.0.0.1"], "admin", groups=["staff"])
+    def staff():
+        return ",".join(g.rolegate_user.groups)
+
     return app
 
 
@@ -342,6 +404,9 @@ def test_flask_and_django_have_the_user_of_the_proxy():
     assert (refused.status_code, refused.json) == REFUSED
     assert http.get("/admin", headers=ANN, environ_overrides=good).status_code == 403
     assert http.get("/", environ_overrides=good).status_code == 401
+    assert http.get("/staff", headers=ANN, environ_overrides=good).status_code == 403
+    member = {**ANN, "rolegate-groups": "crew,staff"}
+    assert http.get("/staff", headers=member, environ_overrides=good).text == "crew,staff"
 
     if not settings.configured:
         settings.configure()
@@ -357,6 +422,9 @@ def test_flask_and_django_have_the_user_of_the_proxy():
         assert view(factory.get("/", **forged)).status_code == 403
     with pytest.raises(ValueError):
         require_proxy_user([])
+    staff = require_proxy_user(["127.0.0.1"], groups=["staff"])(lambda request: HttpResponse(b"in"))
+    assert staff(factory.get("/")).status_code == 403
+    assert staff(factory.get("/", headers={"rolegate-groups": "staff"})).content == b"in"
 
 
 def test_flask_by_its_own_server_and_behind_proxy_fix(tmp_path):

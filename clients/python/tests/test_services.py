@@ -73,15 +73,19 @@ async def test_requirement_that_auth_service_refuses_is_500_and_in_the_log(
     rolegate.django._client.cache_clear()
     token = stage.token()
     kind = async_client if protected in (asgi, fastapi) else client
-    for roles in [[], [""], ["User"], ["user", "reviewer"]]:
+    mistakes = [(roles, None) for roles in ([], [""], ["User"], ["user", "reviewer"])]
+    mistakes += [(None, groups) for groups in ([], [""], ["Staff"], ["admin"], ["unknown"])]
+    for roles, groups in [*mistakes, (["user"], ["unknown"])]:
         caplog.clear()
         rolegate.http._LOGGED.clear()
-        outcome = await protected(kind, roles, bearer(token))()
-        assert outcome == TABLE["outcomes"]["REQUEST_INVALID"], roles
+        outcome = await protected(kind, roles, bearer(token), groups)()
+        assert outcome == TABLE["outcomes"]["REQUEST_INVALID"], (roles, groups)
         [line] = [record.getMessage() for record in caplog.records if record.name == "rolegate"]
-        assert f"one of the roles {roles}" in line and "REQUEST_INVALID" in line
+        assert roles is None or f"one of the roles {roles}" in line
+        assert groups is None or f"one of the groups {groups}" in line
+        assert "REQUEST_INVALID" in line
         assert token not in caplog.text
         # The log has no mistakes that the client of this service can fix.
         caplog.clear()
-        assert (await protected(kind, roles, {})())["status"] == 401
+        assert (await protected(kind, roles, {}, groups)())["status"] == 401
         assert not caplog.records

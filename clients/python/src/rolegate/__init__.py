@@ -13,6 +13,7 @@ exceptions.
 """
 
 from ._call import Context
+from ._calls import Decision
 from ._channel import Tls
 from .aio import AsyncClient
 from .api_key import ApiKey, NewApiKey
@@ -34,6 +35,7 @@ __all__ = [
     "Client",
     "Context",
     "CurrentUser",
+    "Decision",
     "IdentityRefused",
     "Login",
     "NewApiKey",

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
-from typing import Dict, Iterable, List, Optional, Protocol, Sequence, Tuple, TypeVar, Union
+from typing import (
+    Dict,
+    Iterable,
+    List,
+    NamedTuple,
+    Optional,
+    Protocol,
+    Sequence,
+    Tuple,
+    TypeVar,
+    Union,
+)
 
 from ._call import MAX_TOKEN, Call, is_token
 from ._status import refusal
@@ -17,10 +28,26 @@ from .user import RoleName, User, UserPage, allowed_roles, role_number, role_of
 #: The maximum number of items of one ``BatchAuthorize``.
 MAX_BATCH = 256
 
-#: One role or several. ``None`` accepts any user.
+#: One role or several. ``None`` requires no role.
 Roles = Union[RoleName, Iterable[RoleName], None]
 
-#: The requirement of a decision: one of these roles, or any user.
+#: The name of one group, or the names of several. ``None`` requires no group.
+Groups = Union[str, Iterable[str], None]
+
+
+class Decision(NamedTuple):
+    """A decision of ``batch_authorize``: whether the bearer of ``token`` has one of ``roles`` or is in one of
+    ``groups``. Without both, any user is accepted."""
+
+    token: str
+    roles: Roles = None
+    groups: Groups = None
+
+
+#: A decision without groups may be just a pair of a token and roles.
+AnyDecision = Union[Decision, Tuple[str, Roles]]
+
+#: The requirement of a decision: one of these roles or groups, or any user.
 Requirement = Optional[pb.AllowedRoles]
 _ANY = pb.AnyAuthenticated()
 
@@ -50,12 +77,23 @@ def checked(token: str) -> str:
     return token
 
 
-def requirement(roles: Roles) -> Requirement:
-    """Converts the roles that a caller gave to a requirement. ``None`` stands for any authenticated user."""
-    if roles is None:
+def names_of(names: Union[str, Iterable[str], None]) -> Optional[Tuple[str, ...]]:
+    """Converts the roles or the groups that a caller gave to a tuple."""
+    if names is None:
         return None
     # A single name must not be taken for an iterable of letters.
-    return allowed_roles((roles,) if isinstance(roles, str) else tuple(roles))
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def requirement(roles: Roles, groups: Groups = None) -> Requirement:
+    """Converts the roles and groups that a caller gave to a requirement. If both are ``None``, it stands for any
+    authenticated user.
+
+    If there is no name in them, auth-service refuses the requirement, because it must not stand for any user.
+    """
+    if roles is None and groups is None:
+        return None
+    return allowed_roles(names_of(roles) or (), names_of(groups) or ())
 
 
 def authorize(token: str, allowed: Requirement) -> Call[User]:
@@ -67,15 +105,17 @@ def authorize(token: str, allowed: Requirement) -> Call[User]:
 
 
 def decisions(
-    pairs: Iterable[Tuple[str, Roles]],
+    requested: Iterable[AnyDecision],
 ) -> Call[List[Outcome]]:
     """Describes many decisions in one call. An invalid token gets a refusal as its own outcome, and does not affect
     the other decisions."""
     places: List[Optional[TokenInvalid]] = []
     items = []
-    for token, roles in pairs:
+    for fields in requested:
+        decision = Decision(*fields)
         try:
-            items.append((checked(token), requirement(roles)))
+            token = checked(decision.token)
+            items.append((token, requirement(decision.roles, decision.groups)))
             places.append(None)
         except TokenInvalid as error:
             places.append(error)

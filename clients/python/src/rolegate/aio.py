@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 from types import TracebackType
-from typing import AsyncGenerator, Awaitable, Dict, Iterable, List, Optional, Tuple, Type
+from typing import AsyncGenerator, Awaitable, Dict, Iterable, List, Optional, Type
 
 from . import _calls as calls
 from ._call import Answer, Call, Context, checked_timeout
-from ._calls import Outcome, Roles
+from ._calls import AnyDecision, Groups, Outcome, Roles
 from ._channel import Address, Tls
 from ._connections import Connections
 from ._record import Watch, list_audit
@@ -104,20 +104,24 @@ class AsyncClient(AsyncSignIn):
         token: str,
         roles: Roles = None,
         context: Context = Context(),
+        *,
+        groups: Groups = None,
     ) -> User:
-        """Decides whether the bearer of ``token`` has one of ``roles`` now. ``None`` accepts any user.
+        """Decides whether the bearer of ``token`` has one of ``roles`` or is in one of ``groups`` now. Without both,
+        any user is accepted.
 
         Concurrent decisions share calls, which carry all request ids and no client address.
         """
-        return await self._submit(token, calls.requirement(roles), context.request_id)
+        wanted = calls.requirement(roles, groups)
+        return await self._submit(token, wanted, context.request_id)
 
     async def batch_authorize(
         self,
-        decisions: Iterable[Tuple[str, Roles]],
+        decisions: Iterable[AnyDecision],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, each about a pair of a token and roles. Returns the outcomes of the decisions in
-        the same order."""
+        """Makes up to 256 decisions, each a `Decision` or a pair of a token and roles. Returns the outcomes of the
+        decisions in the same order."""
         return await self._run(calls.decisions(decisions), context)
 
     async def create_user(

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import Optional
+from typing import Optional, Tuple
 
-from google.protobuf.message import Message
-
+from ._times import optional_time
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed
 from .user import RoleName, role_of
-
-
-def optional_time(message: Message, field: str) -> Optional[datetime]:
-    """Returns a time in UTC, or ``None`` if the field is not set."""
-    return getattr(message, field).ToDatetime(timezone.utc) if message.HasField(field) else None
 
 
 @dataclass(frozen=True)
@@ -37,6 +31,9 @@ class ApiKey:
     last_used_at: Optional[datetime]
     #: The username of the admin who created the key for the user; ``None`` if the user or an operator created it.
     created_by: Optional[str] = None
+    #: The names of the groups that the key has as far as its user is in them, in ascending order. ``None`` means that
+    #: the key names no groups: with a role it then has none, and without a role it has those of its user.
+    groups: Optional[Tuple[str, ...]] = None
 
     @classmethod
     def of(cls, message: pb.ApiKey) -> ApiKey:
@@ -56,6 +53,7 @@ class ApiKey:
             optional_time(message, "expires_at"),
             optional_time(message, "last_used_at"),
             message.created_by if message.HasField("created_by") else None,
+            tuple(message.groups.names) if message.HasField("groups") else None,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any, Awaitable, Callable, Iterable, MutableMapping
 
-from ._calls import Roles
+from ._calls import Groups, Roles, names_of
 from .aio import AsyncClient
 from .errors import RolegateError
 from .http import bearer_token, can_deny, close_code, error_headers, log_mistake
@@ -19,14 +19,16 @@ App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class RequireUser:
-    """Lets a request or WebSocket pass if its user has one of ``roles`` now. ``None`` accepts any user.
+    """Lets a request or WebSocket pass if its user has one of ``roles`` or is in one of ``groups`` now. Without both,
+    any user passes.
 
     The user is in ``scope["state"]["user"]``, which is ``request.state.user`` in Starlette.
     """
 
-    def __init__(self, app: App, client: AsyncClient, roles: Roles = None) -> None:
-        names = (roles,) if isinstance(roles, str) else roles
-        self.roles = None if names is None else tuple(names)
+    def __init__(
+        self, app: App, client: AsyncClient, roles: Roles = None, *, groups: Groups = None
+    ) -> None:
+        self.roles, self.groups = names_of(roles), names_of(groups)
         self.app, self.client = app, client
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
@@ -34,9 +36,10 @@ class RequireUser:
             return await self.app(scope, receive, send)
         values = [value for name, value in scope["headers"] if name == b"authorization"]
         try:
-            user = await self.client.authorize(bearer_token(values), self.roles)
+            token = bearer_token(values)
+            user = await self.client.authorize(token, self.roles, groups=self.groups)
         except RolegateError as error:
-            log_mistake(error, self.roles)
+            log_mistake(error, self.roles, self.groups)
             return await _deny(error, scope, send)
         scope["state"] = {**scope.get("state", {}), "user": user}
         await self.app(scope, receive, send)
@@ -45,11 +48,15 @@ class RequireUser:
 class RequireProxyUser:
     """Lets a request or WebSocket pass if a proxy at one of ``peers`` names its user: see `rolegate.identity`.
 
+    With ``roles`` or ``groups``, the user must have one of the roles or be in one of the groups.
+
     It must be the outermost middleware, so that no other one can replace the address of the connection.
     """
 
-    def __init__(self, app: App, peers: Iterable[str], *roles: RoleName) -> None:
-        self.app, self.identity = app, ProxyIdentity(peers, *roles)
+    def __init__(
+        self, app: App, peers: Iterable[str], *roles: RoleName, groups: Groups = None
+    ) -> None:
+        self.app, self.identity = app, ProxyIdentity(peers, *roles, groups=groups)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":

@@ -6,13 +6,13 @@ import threading
 import time
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Dict, Generator, Iterable, List, Optional, Tuple, Type
+from typing import Any, Dict, Generator, Iterable, List, Optional, Type
 
 import grpc
 
 from . import _calls as calls
 from ._call import CLOCK_TOLERANCE, Answer, Call, Context, checked_timeout
-from ._calls import Outcome, Roles
+from ._calls import AnyDecision, Groups, Outcome, Roles
 from ._channel import Address, Tls
 from ._record import Watch, follow, list_audit
 from ._sign_in import SignIn
@@ -107,18 +107,26 @@ class Client(SignIn):
         """
         return self._run(calls.verify_credentials(username, password, accept_api_keys), context)
 
-    def authorize(self, token: str, roles: Roles = None, context: Context = Context()) -> User:
-        """Decides whether the bearer of ``token`` has one of ``roles`` now. ``None`` accepts any user."""
-        call = calls.authorize(calls.checked(token), calls.requirement(roles))
+    def authorize(
+        self,
+        token: str,
+        roles: Roles = None,
+        context: Context = Context(),
+        *,
+        groups: Groups = None,
+    ) -> User:
+        """Decides whether the bearer of ``token`` has one of ``roles`` or is in one of ``groups`` now. Without both,
+        any user is accepted."""
+        call = calls.authorize(calls.checked(token), calls.requirement(roles, groups))
         return self._run(call, context)
 
     def batch_authorize(
         self,
-        decisions: Iterable[Tuple[str, Roles]],
+        decisions: Iterable[AnyDecision],
         context: Context = Context(),
     ) -> List[Outcome]:
-        """Makes up to 256 decisions, each about a pair of a token and roles. Returns the outcomes of the decisions in
-        the same order."""
+        """Makes up to 256 decisions, each a `Decision` or a pair of a token and roles. Returns the outcomes of the
+        decisions in the same order."""
         return self._run(calls.decisions(decisions), context)
 
     def create_user(

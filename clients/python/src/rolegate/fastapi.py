@@ -13,7 +13,7 @@ from fastapi.openapi.models import HTTPBearer
 from fastapi.requests import HTTPConnection
 from fastapi.security.base import SecurityBase
 
-from ._calls import requirement
+from ._calls import Groups, names_of, requirement
 from .aio import AsyncClient
 from .errors import RolegateError
 from .http import bearer_token, can_deny, close_code, error_headers, log_mistake
@@ -24,10 +24,11 @@ from .user import RoleName, User
 class _Require(SecurityBase):
     """A dependency that requires a user. It is a security scheme, so that FastAPI shows it in ``/docs``."""
 
-    def __init__(self, roles: Optional[Tuple[RoleName, ...]]) -> None:
+    def __init__(self, roles: Optional[Tuple[RoleName, ...]], groups: Groups = None) -> None:
         self.model = HTTPBearer()
         self.scheme_name = "HTTPBearer"
-        self.roles, self.allowed = roles, requirement(roles)
+        self.roles, self.groups = roles, names_of(groups)
+        self.allowed = requirement(self.roles, self.groups)
 
     async def __call__(self, connection: HTTPConnection) -> User:
         scope = connection.scope
@@ -35,19 +36,19 @@ class _Require(SecurityBase):
         try:
             return await client_of(connection)._submit(bearer_token(values), self.allowed)
         except RolegateError as error:
-            log_mistake(error, self.roles)
+            log_mistake(error, self.roles, self.groups)
             raise _denial(error, connection) from error
 
 
 class ProxyUser:
-    """A dependency that returns the user whom a proxy at one of ``peers`` names. With ``roles``, the user must have
-    one of them.
+    """A dependency that returns the user whom a proxy at one of ``peers`` names. With ``roles`` or ``groups``, the
+    user must have one of the roles or be in one of the groups.
 
     Use it as ``Annotated[User, Depends(ProxyUser(["127.0.0.1"]))]``. Start uvicorn with ``--no-proxy-headers``.
     """
 
-    def __init__(self, peers: Iterable[str], *roles: RoleName) -> None:
-        self.identity = ProxyIdentity(peers, *roles)
+    def __init__(self, peers: Iterable[str], *roles: RoleName, groups: Groups = None) -> None:
+        self.identity = ProxyIdentity(peers, *roles, groups=groups)
 
     async def __call__(self, connection: HTTPConnection) -> User:
         # Requests and WebSockets keep their `receive` under the same private name.
@@ -68,9 +69,10 @@ def _denial(error: RolegateError, connection: HTTPConnection) -> Exception:
 current_user = _Require(None)
 
 
-def require(*roles: RoleName) -> _Require:
-    """Returns a dependency that returns the user, who must have one of these roles now: ``require("author")``."""
-    return _Require(roles)
+def require(*roles: RoleName, groups: Groups = None) -> _Require:
+    """Returns a dependency that returns the user, who must have one of these roles or be in one of ``groups`` now:
+    ``require("author")``, ``require("admin", groups=["staff"])`` or ``require(groups=["staff"])``."""
+    return _Require(roles, groups)
 
 
 def client_of(connection: HTTPConnection) -> AsyncClient:

@@ -10,6 +10,7 @@ from typing import Any, Callable, Iterable, Optional, Tuple, TypeVar
 
 from flask import current_app, g, jsonify, make_response, request
 
+from ._calls import Groups, names_of
 from .client import Client
 from .errors import RolegateError
 from .http import error_headers, log_mistake, wsgi_token
@@ -19,36 +20,55 @@ from .user import RoleName, User
 View = TypeVar("View", bound=Callable[..., Any])
 
 
-def require(*roles: RoleName) -> Callable[[View], View]:
-    """Lets a request pass if its user has one of these roles now. Put it below ``@app.route``."""
-    return lambda view: _protected(view, roles)
+def require(*roles: RoleName, groups: Groups = None) -> Callable[[View], View]:
+    """Lets a request pass if its user has one of these roles or is in one of ``groups`` now. Put it below
+    ``@app.route``."""
+    names = names_of(groups)
+    return lambda view: _protected(view, roles, names)
 
 
 def require_user(view: View) -> View:
     """Lets any user with a valid token pass. Put it below ``@app.route``."""
-    return _protected(view, None)
+    return _protected(view, None, None)
 
 
-def require_proxy_user(peers: Iterable[str], *roles: RoleName) -> Callable[[View], View]:
+def require_proxy_user(
+    peers: Iterable[str], *roles: RoleName, groups: Groups = None
+) -> Callable[[View], View]:
     """Lets a request pass if a proxy at one of ``peers`` names its user: see `rolegate.identity`.
 
-    With ``roles``, the user must have one of them. Put it below ``@app.route``.
+    With ``roles`` or ``groups``, the user must have one of the roles or be in one of the groups. Put it below
+    ``@app.route``.
     """
-    identity = ProxyIdentity(peers, *roles)
-    return lambda view: _deciding(view, roles, lambda: identity.of_wsgi(request.environ))
+    identity = ProxyIdentity(peers, *roles, groups=groups)
+
+    def decide() -> User:
+        return identity.of_wsgi(request.environ)
+
+    return lambda view: _deciding(view, decide, roles, identity.groups)
 
 
-def _protected(view: View, roles: Optional[Tuple[RoleName, ...]]) -> View:
-    return _deciding(view, roles, lambda: _client().authorize(wsgi_token(request.environ), roles))
+def _protected(
+    view: View, roles: Optional[Tuple[RoleName, ...]], groups: Optional[Tuple[str, ...]]
+) -> View:
+    def decide() -> User:
+        return _client().authorize(wsgi_token(request.environ), roles, groups=groups)
+
+    return _deciding(view, decide, roles, groups)
 
 
-def _deciding(view: View, roles: Optional[Tuple[RoleName, ...]], decide: Callable[[], User]) -> View:
+def _deciding(
+    view: View,
+    decide: Callable[[], User],
+    roles: Optional[Tuple[RoleName, ...]],
+    groups: Optional[Tuple[str, ...]],
+) -> View:
     @wraps(view)
     def protected(*args: Any, **kwargs: Any) -> Any:
         try:
             g.rolegate_user = decide()
         except RolegateError as error:
-            log_mistake(error, roles)
+            log_mistake(error, roles, groups)
             return make_response(jsonify(detail=error.detail), error.status, error_headers(error))
         # The view may be a coroutine, which Flask runs in an event loop.
         return current_app.ensure_sync(view)(*args, **kwargs)

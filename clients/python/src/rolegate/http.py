@@ -8,7 +8,7 @@ import re
 import time
 from typing import Any, Dict, Mapping, Sequence
 
-from ._calls import Roles
+from ._calls import Groups, Roles, names_of
 from .errors import NotAuthenticated, RolegateError, TokenInvalid, TokenUserNotFound
 
 #: The form of the header. The token is visible ASCII of any length, because a token that is too long is refused
@@ -36,18 +36,29 @@ def wsgi_token(environ: Mapping[str, Any]) -> str:
     return bearer_token([environ.get("HTTP_AUTHORIZATION", "").encode()])
 
 
-def log_mistake(error: RolegateError, roles: Roles) -> None:
-    """Logs a mistake of this service that no client can fix, such as requiring a role that auth-service does not have.
+def log_mistake(error: RolegateError, roles: Roles, groups: Groups = None) -> None:
+    """Logs a mistake of this service that no client can fix, such as requiring a role or a group that auth-service
+    does not have.
 
     Each requirement is logged at most once a minute.
     """
     if error.status == 500:
-        wanted = "a user" if roles is None else f"one of the roles {[*map(str.__str__, roles)]}"
+        wanted = _describe(roles, groups)
         now = time.monotonic()
         if now < _LOGGED.get(wanted, now):
             return
         _LOGGED[wanted] = now + 60
         _LOG.error("cannot decide about a request that needs %s: %s", wanted, error)
+
+
+def _describe(roles: Roles, groups: Groups) -> str:
+    """Returns a text for the log that says what a requirement needs."""
+    parts = []
+    if roles or (roles is not None and groups is None):
+        parts.append(f"one of the roles {[*map(str.__str__, names_of(roles) or ())]}")
+    if groups is not None:
+        parts.append(f"one of the groups {[*(names_of(groups) or ())]}")
+    return " or ".join(parts) or "a user"
 
 
 def error_headers(error: RolegateError) -> Dict[str, str]:

@@ -12,14 +12,16 @@ import time
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
+from ._calls import Groups, names_of
 from .auth.v1 import auth_pb2 as pb
 from .errors import NotAuthenticated, RoleInsufficient, RolegateError
-from .user import RoleName, User, role_of
+from .user import RoleName, User, is_name, role_of
 
 Address = Union[IPv4Address, IPv6Address]
 Network = Union[IPv4Network, IPv6Network]
 
 _ID, _USERNAME, _ROLE = "rolegate-user-id", "rolegate-username", "rolegate-role"
+_GROUPS = "rolegate-groups"
 #: A username as Rolegate encodes it: unencoded characters and percent-encoded bytes.
 _ENCODED = re.compile(r"(?:[ -$&-*\--~]|%[0-9A-Fa-f]{2})+")
 _USER_ID = re.compile(r"[1-9][0-9]{0,18}")
@@ -42,16 +44,19 @@ class ProxyIdentity:
     """Reads the user of a request from the headers of the proxies at ``peers``.
 
     ``peers`` are the addresses or networks from which the proxies connect, such as ``["127.0.0.1", "10.1.0.0/16"]``.
-    Any program that can connect from there can claim to be any user. With ``roles``, the user must have one of them.
+    Any program that can connect from there can claim to be any user. With ``roles`` or ``groups``, the user must have
+    one of the roles or be in one of the groups.
     """
 
-    def __init__(self, peers: Iterable[str], *roles: RoleName) -> None:
+    def __init__(self, peers: Iterable[str], *roles: RoleName, groups: Groups = None) -> None:
         if isinstance(peers, str):
             raise TypeError("peers must be a list of addresses and networks")
         self.networks = [_network(peer) for peer in peers]
         if not self.networks:
             raise ValueError("peers must name the addresses of the proxies")
-        self.roles = roles
+        self.roles, self.groups = roles, names_of(groups)
+        if self.groups == () and not roles:
+            raise ValueError("groups must name a group")
 
     def of_asgi(self, scope: Mapping[str, Any], receive: Any = None) -> User:
         """Returns the user of an ASGI request or WebSocket. With ``receive``, the address of uvicorn's socket is
@@ -95,9 +100,12 @@ class ProxyIdentity:
             # If the server takes addresses from the proxy's headers, the peer is the browser.
             raise _refused(_NOT_LISTED, peer)
         user = _user_of(headers)
-        if self.roles and user.role not in self.roles:
+        if (self.roles or self.groups) and not self._admits(user):
             raise RoleInsufficient
         return user
+
+    def _admits(self, user: User) -> bool:
+        return user.role in self.roles or any(group in user.groups for group in self.groups or ())
 
 
 _TURN_OFF = "do not let the server take addresses from X-Forwarded-For (uvicorn: --no-proxy-headers)"
@@ -151,22 +159,39 @@ def _may_be_rewritten(peer: Address, port: Any, headers: Sequence[Tuple[str, str
 
 
 def _user_of(headers: Sequence[Tuple[str, str]]) -> User:
-    found: Dict[str, List[str]] = {_ID: [], _USERNAME: [], _ROLE: []}
+    found: Dict[str, List[str]] = {_ID: [], _USERNAME: [], _ROLE: [], _GROUPS: []}
     for name, value in headers:
         if name.lower() in found:
             found[name.lower()].append(value)
+    groups = found.pop(_GROUPS)
     if not any(found.values()):
         raise NotAuthenticated
     try:
         [[user_id], [username], [role]] = found.values()
     except ValueError:
         raise _refused("an identity header is missing or repeated") from None
+    if len(groups) > 1:
+        raise _refused("an identity header is missing or repeated")
     if not _USER_ID.fullmatch(user_id) or int(user_id) > _MAX_ID:
         raise _refused("Rolegate-User-Id is not an id")
     try:
-        return User(int(user_id), _decoded(username), role_of(role, pb.ROLE_UNSPECIFIED))
+        known_role = role_of(role, pb.ROLE_UNSPECIFIED)
     except RolegateError:
         raise _refused("Rolegate-Role is not a role") from None
+    # Without the header, the user has no groups, because the proxy files of the previous release send none.
+    names = _group_names(groups[0] if groups else "")
+    return User(int(user_id), _decoded(username), known_role, groups=names)
+
+
+def _group_names(value: str) -> Tuple[str, ...]:
+    """Returns the names in ``Rolegate-Groups``, in ascending order. A name that is there twice shows that several
+    values were joined, because Rolegate sends each name once."""
+    if value == "":
+        return ()
+    names = value.split(",")
+    if not all(map(is_name, names)) or len(set(names)) < len(names):
+        raise _refused("Rolegate-Groups is not a list of groups")
+    return tuple(sorted(names))
 
 
 def _decoded(name: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import Optional
 
-from .api_key import optional_time
+from ._times import optional_time
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed
 from .user import User

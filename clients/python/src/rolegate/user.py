@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum
 from functools import lru_cache
 from typing import List, Optional, Tuple, Union
 
+from ._times import time_at
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed
 
@@ -39,14 +41,19 @@ def role_number(role: RoleName) -> pb.Role.ValueType:
 
 
 @lru_cache(maxsize=1024)
-def allowed_roles(names: Tuple[RoleName, ...]) -> pb.AllowedRoles:
-    """Returns the message that requires one of these roles. auth-service checks their names.
+def allowed_roles(names: Tuple[RoleName, ...], groups: Tuple[str, ...] = ()) -> pb.AllowedRoles:
+    """Returns the message that requires one of these roles or one of these groups. auth-service checks their names.
 
     A program has few requirements, so the messages are cached. Callers must not change the returned message.
     """
     # The previous version reads only the numbers. It must admit no user by an added role, and refuse an invalid name.
     numbers = [role_number(name) for name in names if name in _NUMBERS or not _NAME.fullmatch(name)]
-    return pb.AllowedRoles(role_names=names, roles=numbers)
+    return pb.AllowedRoles(role_names=names, roles=numbers, group_names=groups)
+
+
+def is_name(text: str) -> bool:
+    """Returns whether a text can be the name of a role or of a group."""
+    return _NAME.fullmatch(text) is not None
 
 
 def role_of(name: str, number: pb.Role.ValueType) -> RoleName:
@@ -72,7 +79,13 @@ class User:
     id: int
     username: str
     role: RoleName
+    #: True if every credential of the user is refused, because the user was disabled or because the account has ended.
     disabled: bool = False
+    #: The names of the groups that the user is in, in ascending order. In decisions about an API key, these are only
+    #: the groups that the key has. The service of the previous version names none.
+    groups: Tuple[str, ...] = ()
+    #: The time in UTC at which the account ends; ``None`` if it has no end.
+    until: Optional[datetime] = None
 
     @classmethod
     def of(cls, message: pb.User) -> User:
@@ -80,7 +93,9 @@ class User:
         if message.id < 1:
             raise Malformed("a user without an id")
         role = role_of(message.role_name, message.role)
-        return cls(message.id, message.username, role, message.disabled)
+        groups = tuple(message.group_names)
+        until = time_at(message.until) if message.HasField("until") else None
+        return cls(message.id, message.username, role, message.disabled, groups, until)
 
 
 @dataclass(frozen=True)
