@@ -1,5 +1,7 @@
 """Tests of headers, and of gRPC statuses that do not come from the service."""
 
+from datetime import datetime, timedelta, timezone
+
 import grpc
 import pytest
 from google.protobuf.any_pb2 import Any
@@ -8,7 +10,7 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from google.rpc.status_pb2 import Status
 
 import rolegate.http
-from rolegate import Role, _calls
+from rolegate import NO_END, Role, _calls
 from rolegate._status import error_of
 from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import (
@@ -115,12 +117,52 @@ def test_mistake_names_the_roles_and_the_groups_of_the_requirement(caplog, monke
         assert line == f"cannot decide about a request that needs {wanted}: text"
 
 
-def test_key_of_a_service_that_ignores_the_user_is_not_handed_out():
+def new_key(**fields):
     response = pb.CreateApiKeyResponse(key="rgk_of_the_admin")
-    response.api_key.id, response.api_key.user_id = 1, 3
-    response.api_key.created_at.GetCurrentTime()
-    create = lambda user_id: _calls.create_api_key("actor", "name", "user", None, user_id)
+    response.api_key.MergeFrom(pb.ApiKey(id=1, user_id=3, created_at={"seconds": 1}, **fields))
+    return response
+
+
+def test_key_of_a_service_that_ignores_the_user_is_not_handed_out():
+    response = new_key()
+    create = lambda user_id: _calls.create_api_key("actor", "name", "user", None, user_id, None)
     for user_id in [3, None]:
         assert create(user_id).convert(response).key == "rgk_of_the_admin"
     with pytest.raises(Malformed):
         create(2).convert(response)
+
+
+def test_key_of_a_service_that_ignores_the_groups_is_not_handed_out():
+    create = lambda groups: _calls.create_api_key("actor", "name", None, None, None, groups)
+    assert not create(None).request.HasField("groups")
+    assert create(None).convert(new_key()).api_key.groups is None
+    answers = {None: None, (): [], ("staff",): ["staff"], ("crew", "staff"): ["crew", "staff"]}
+    for asked in [(), "staff", ["staff", "crew"], ["staff", "staff", "crew"]]:
+        call = create(asked)
+        assert call.request.HasField("groups")
+        wanted = tuple(sorted(set(call.request.groups.names)))
+        for answered, names in answers.items():
+            response = new_key() if names is None else new_key(groups={"names": names})
+            if answered == wanted:
+                assert call.convert(response).api_key.groups == wanted
+            else:
+                with pytest.raises(Malformed):
+                    call.convert(response)
+
+
+def test_end_of_an_account_that_the_service_ignores_is_malformed():
+    end = datetime(2030, 1, 2, 3, 4, 5, 678_901, timezone(timedelta(hours=2)))
+    seconds = int(end.timestamp())
+    update = lambda until: _calls.update_user("actor", 1, None, True, until)
+    answer = lambda **fields: pb.UpdateUserResponse(user={"id": 1, "role_name": "user", **fields})
+    assert update(None).request.WhichOneof("end") is None
+    for until in [None, NO_END]:
+        assert update(until).convert(answer()).until is None
+    assert update(None).convert(answer(until=seconds)).until == end.replace(microsecond=0)
+    assert update(end).convert(answer(until=seconds)).until == end.replace(microsecond=0)
+    assert update(NO_END).request.WhichOneof("end") == "no_end"
+    for until, wrong in [(end, {}), (end, {"until": seconds + 1}), (NO_END, {"until": seconds})]:
+        with pytest.raises(Malformed):
+            update(until).convert(answer(**wrong))
+    with pytest.raises(ValueError, match="until needs a time zone"):
+        update(datetime(2030, 1, 1))

@@ -45,7 +45,7 @@ async def test_watch_has_all_users_and_then_the_changes_behind_each_revision(aut
             break
     start, *users, progress = snapshot
     assert start == SnapshotStart()
-    assert users[-1] == UserChange(None, user.id, name, "author", False, False)
+    assert users[-1] == UserChange(None, user.id, name, "author", False, False, groups=())
     await auth.set_user_role(admin, user.id, "editor")
     await auth.set_user_disabled(admin, user.id, True)
     await auth.delete_user(admin, user.id)
@@ -55,7 +55,8 @@ async def test_watch_has_all_users_and_then_the_changes_behind_each_revision(aut
         async for event in auth.watch_users(admin, cursor):
             if isinstance(event, UserChange):
                 break
-        assert event == UserChange(ANY, user.id, name, *state) and event.revision > cursor
+        expected = UserChange(ANY, user.id, name, *state, groups=ANY)
+        assert event == expected and event.revision > cursor
         assert int(event.seal.split(":")[0]) >= event.revision
         cursor = event.revision
 

@@ -6,13 +6,22 @@ import re
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime, timezone
 from itertools import islice
 from pathlib import Path
 
 import pytest
 from fake_streams import Refusal, Streams, change, progress, served
 
-from rolegate import AsyncClient, Client, Context, SnapshotStart, UserChange, WatchProgress
+from rolegate import (
+    AsyncClient,
+    Client,
+    Context,
+    Membership,
+    SnapshotStart,
+    UserChange,
+    WatchProgress,
+)
 from rolegate._record import Watch
 from rolegate.auth.v1 import auth_pb2 as pb
 from rolegate.errors import (
@@ -147,6 +156,29 @@ def test_refusal_for_now_is_an_interruption(watch):
 
 def test_user_without_an_id_or_a_role_is_malformed(watch):
     for bad in [change(4, 0), change(4, 1, role_name=""), change(4, 1, role_name="Admin")]:
+        with pytest.raises(Malformed):
+            watch(Streams([bad]), 1, from_revision=3)
+
+
+def test_groups_and_ends_are_known_only_if_the_service_sends_them(watch):
+    end = datetime(2030, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+    seconds = int(end.timestamp())
+    staff = {"name": "staff", "until": {"seconds": seconds}}
+    streams = Streams(
+        [
+            change(4, 1),
+            change(5, 1, groups={}),
+            change(6, 1, groups={"groups": [{"name": "crew"}, staff]}, until=seconds),
+        ]
+    )
+    unknown, none, both = watch(streams, 3, from_revision=3)
+    assert (unknown.groups, unknown.until) == (None, None)
+    assert (none.groups, none.until) == ((), None)
+    assert (both.groups, both.until) == ((Membership("crew"), Membership("staff", end)), end)
+
+
+def test_group_without_a_name_and_time_beyond_all_years_are_malformed(watch):
+    for bad in [change(4, 1, groups={"groups": [{}]}), change(4, 1, groups={}, until=1 << 62)]:
         with pytest.raises(Malformed):
             watch(Streams([bad]), 1, from_revision=3)
 

@@ -1,5 +1,6 @@
 """Protected views, whose types mypy checks in strict mode. tests/long/clients does so, and nothing runs this file."""
 
+from datetime import datetime
 from typing import Annotated, Optional
 
 from django.http import HttpResponse, JsonResponse
@@ -9,7 +10,7 @@ from flask import Flask, g
 
 import rolegate.django
 import rolegate.flask
-from rolegate import AsyncClient, Client, Role, SnapshotStart, User, UserChange
+from rolegate import NO_END, AsyncClient, Client, Decision, Role, SnapshotStart, User, UserChange
 from rolegate.django import AuthenticatedHttpRequest
 from rolegate.fastapi import current_user, require
 
@@ -37,6 +38,13 @@ def flask_view(page: int) -> dict[str, str]:
     return {"username": user.username}
 
 
+@flask_app.get("/staff")
+@rolegate.flask.require("admin", groups=["staff"])
+def staff_view() -> dict[str, tuple[str, ...]]:
+    user: User = g.rolegate_user
+    return {"groups": user.groups}
+
+
 fastapi_app = FastAPI()
 
 
@@ -45,6 +53,11 @@ async def websocket_view(
     websocket: WebSocket, user: Annotated[User, Depends(require("author"))]
 ) -> None:
     await websocket.accept()
+
+
+@fastapi_app.get("/staff")
+async def fastapi_staff(user: Annotated[User, Depends(require(groups="staff"))]) -> str:
+    return user.username
 
 
 @fastapi_app.get("/")
@@ -60,6 +73,20 @@ def decide(client: Client, token: str) -> tuple[User, User, User]:
     )
 
 
+def decide_about_groups(client: Client, token: str) -> list[User]:
+    pairs = [(token, "author"), (token, ["editor"])]
+    client.batch_authorize([*pairs, Decision(token, groups=["staff"])])
+    return [
+        client.authorize(token, "author", groups=["staff"]),
+        client.authorize(token, groups="staff"),
+    ]
+
+
+def end(client: Client, admin: str, until: datetime) -> Optional[datetime]:
+    client.update_user(admin, 2, until=until)
+    return client.update_user(admin, 2, until=NO_END).until
+
+
 def is_admin(user: User) -> bool:
     role: str = user.role
     return user.role is Role.ADMIN or role == "admin"
@@ -69,7 +96,8 @@ async def last_revision(client: AsyncClient, key: str, stored: Optional[int]) ->
     async for event in client.watch_users(key, stored):
         stored = event.revision
         if isinstance(event, UserChange):
-            print(event.username, event.role)
+            print(event.username, event.role, event.until)
+            print([(it.group, it.until) for it in event.groups or ()])
         elif not isinstance(event, SnapshotStart):
             revision: int = event.revision
             return revision

@@ -19,11 +19,12 @@ from typing import (
 
 from ._call import MAX_TOKEN, Call, is_token
 from ._status import refusal
+from ._times import time_at, timestamp
 from .api_key import ApiKey, NewApiKey
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed, RolegateError, TokenInvalid
 from .session import CurrentUser, Session
-from .user import RoleName, User, UserPage, allowed_roles, role_number, role_of
+from .user import NoEnd, RoleName, User, UserPage, allowed_roles, role_number, role_of
 
 #: The maximum number of items of one ``BatchAuthorize``.
 MAX_BATCH = 256
@@ -158,10 +159,28 @@ def set_user_disabled(actor: str, user_id: int, disabled: bool) -> Call[User]:
 
 
 def update_user(
-    actor: str, user_id: int, username: Optional[str], disabled: Optional[bool]
+    actor: str,
+    user_id: int,
+    username: Optional[str],
+    disabled: Optional[bool],
+    until: Union[datetime, NoEnd, None],
 ) -> Call[User]:
     request = pb.UpdateUserRequest(user_id=user_id, username=username, disabled=disabled)
-    return Call(request, pb.UpdateUserResponse, _user, actor=actor)
+    if isinstance(until, NoEnd):
+        request.no_end.SetInParent()
+    elif until is not None:
+        request.until.CopyFrom(timestamp(until, "until"))
+    # The service drops the fraction of a second.
+    end = time_at(request.until.seconds) if request.HasField("until") else None
+
+    def updated(response: pb.UpdateUserResponse) -> User:
+        user = User.of(response.user)
+        # The previous version of the service ignores the end, so the account would not end as the caller expects.
+        if until is not None and user.until != end:
+            raise Malformed("a user without the requested end")
+        return user
+
+    return Call(request, pb.UpdateUserResponse, updated, actor=actor)
 
 
 def set_user_role(actor: str, user_id: int, role: RoleName) -> Call[User]:
@@ -210,20 +229,28 @@ def create_api_key(
     role: Optional[RoleName],
     expires_at: Optional[datetime],
     user_id: Optional[int],
+    groups: Groups,
 ) -> Call[NewApiKey]:
     request = pb.CreateApiKeyRequest(name=name, user_id=user_id)
     if role is not None:
         request.role, request.role_name = role_number(role), role
     if expires_at is not None:
-        if expires_at.tzinfo is None:
-            raise ValueError("expires_at needs a time zone")
-        request.expires_at.FromDatetime(expires_at)
+        request.expires_at.CopyFrom(timestamp(expires_at, "expires_at"))
+    names = names_of(groups)
+    if names is not None:
+        # An empty list must also be sent, because a key without a list can have all groups of its user.
+        request.groups.SetInParent()
+        request.groups.names.extend(names)
 
     def new_key(response: pb.CreateApiKeyResponse) -> NewApiKey:
         new = NewApiKey.of(response)
         # The previous version of the service ignores the user, so the key would belong to the actor, who is an admin.
         if user_id not in (None, new.api_key.user_id):
             raise Malformed("an API key of another user")
+        # It also ignores the groups, so the key could have all groups of its user after an upgrade.
+        granted = new.api_key.groups
+        if names is not None and (granted is None or set(granted) != set(names)):
+            raise Malformed("an API key without the requested groups")
         return new
 
     return Call(request, pb.CreateApiKeyResponse, new_key, actor=actor)

@@ -5,23 +5,24 @@ from __future__ import annotations
 import asyncio
 from datetime import datetime
 from types import TracebackType
-from typing import AsyncGenerator, Awaitable, Dict, Iterable, List, Optional, Type
+from typing import AsyncGenerator, Awaitable, Dict, Iterable, List, Optional, Type, Union
 
 from . import _calls as calls
 from ._call import Answer, Call, Context, checked_timeout
 from ._calls import AnyDecision, Groups, Outcome, Roles
 from ._channel import Address, Tls
 from ._connections import Connections
+from ._groups import AsyncGroupCalls
 from ._record import Watch, list_audit
 from ._sign_in import AsyncSignIn
 from .api_key import ApiKey, NewApiKey
 from .audit import AuditPage
 from .session import CurrentUser, Session
-from .user import Role, RoleName, User, UserPage
+from .user import NoEnd, Role, RoleName, User, UserPage
 from .user_changes import UserEvent
 
 
-class AsyncClient(AsyncSignIn):
+class AsyncClient(AsyncSignIn, AsyncGroupCalls):
     """A client with the calls of `rolegate.Client`, for asyncio. Concurrent decisions share calls.
 
     The client connects with the first call in each event loop. It may therefore be created before a loop runs, and
@@ -148,11 +149,16 @@ class AsyncClient(AsyncSignIn):
         *,
         username: Optional[str] = None,
         disabled: Optional[bool] = None,
+        until: Union[datetime, NoEnd, None] = None,
         context: Context = Context(),
     ) -> User:
-        """Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens,
-        but not the sessions and API keys."""
-        call = calls.update_user(actor, user_id, username, disabled)
+        """Renames a user, disables or enables the user, sets the end of the account, or does several of these at once.
+
+        A new name revokes the user's access tokens, but not the sessions and API keys. The account ends at ``until``,
+        without its fraction of a second; ``NO_END`` removes the end. `Malformed` is raised if the service has ignored
+        the end, as the previous version does. The other changes were then made.
+        """
+        call = calls.update_user(actor, user_id, username, disabled, until)
         return await self._run(call, context)
 
     async def set_user_role(
@@ -214,13 +220,18 @@ class AsyncClient(AsyncSignIn):
         context: Context = Context(),
         *,
         user_id: Optional[int] = None,
+        groups: Groups = None,
     ) -> NewApiKey:
         """Creates an API key with at most ``role``. ``None`` gives the key the role of its user.
+
+        The key has those of ``groups`` that its user is in. ``None`` gives a key with a role no groups, and a key
+        without a role the groups of its user. `Malformed` is raised if the service has ignored ``groups``, as the
+        previous version does.
 
         The key belongs to the bearer of ``actor``, or to the user with ``user_id``. An admin who creates a key for
         another user must name a role.
         """
-        call = calls.create_api_key(actor, name, role, expires_at, user_id)
+        call = calls.create_api_key(actor, name, role, expires_at, user_id, groups)
         return await self._run(call, context)
 
     async def list_api_keys(

@@ -6,7 +6,7 @@ import threading
 import time
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Dict, Generator, Iterable, List, Optional, Type
+from typing import Any, Dict, Generator, Iterable, List, Optional, Type, Union
 
 import grpc
 
@@ -14,6 +14,7 @@ from . import _calls as calls
 from ._call import CLOCK_TOLERANCE, Answer, Call, Context, checked_timeout
 from ._calls import AnyDecision, Groups, Outcome, Roles
 from ._channel import Address, Tls
+from ._groups import GroupCalls
 from ._record import Watch, follow, list_audit
 from ._sign_in import SignIn
 from ._status import error_of
@@ -21,11 +22,11 @@ from .api_key import ApiKey, NewApiKey
 from .audit import AuditPage
 from .errors import Unavailable
 from .session import CurrentUser, Session
-from .user import Role, RoleName, User, UserPage
+from .user import NoEnd, Role, RoleName, User, UserPage
 from .user_changes import UserEvent
 
 
-class Client(SignIn):
+class Client(SignIn, GroupCalls):
     """A client of every replica of auth-service behind ``url``. Threads may share it.
 
     ``actor`` is the access token or session of an admin, unless the call says otherwise. Calls raise the exceptions
@@ -153,11 +154,16 @@ class Client(SignIn):
         *,
         username: Optional[str] = None,
         disabled: Optional[bool] = None,
+        until: Union[datetime, NoEnd, None] = None,
         context: Context = Context(),
     ) -> User:
-        """Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens,
-        but not the sessions and API keys."""
-        call = calls.update_user(actor, user_id, username, disabled)
+        """Renames a user, disables or enables the user, sets the end of the account, or does several of these at once.
+
+        A new name revokes the user's access tokens, but not the sessions and API keys. The account ends at ``until``,
+        without its fraction of a second; ``NO_END`` removes the end. `Malformed` is raised if the service has ignored
+        the end, as the previous version does. The other changes were then made.
+        """
+        call = calls.update_user(actor, user_id, username, disabled, until)
         return self._run(call, context)
 
     def set_user_role(
@@ -219,13 +225,18 @@ class Client(SignIn):
         context: Context = Context(),
         *,
         user_id: Optional[int] = None,
+        groups: Groups = None,
     ) -> NewApiKey:
         """Creates an API key with at most ``role``. ``None`` gives the key the role of its user.
+
+        The key has those of ``groups`` that its user is in. ``None`` gives a key with a role no groups, and a key
+        without a role the groups of its user. `Malformed` is raised if the service has ignored ``groups``, as the
+        previous version does.
 
         The key belongs to the bearer of ``actor``, or to the user with ``user_id``. An admin who creates a key for
         another user must name a role.
         """
-        call = calls.create_api_key(actor, name, role, expires_at, user_id)
+        call = calls.create_api_key(actor, name, role, expires_at, user_id, groups)
         return self._run(call, context)
 
     def list_api_keys(

@@ -140,6 +140,34 @@ class SessionNotFound(Refused):
     status, detail = 404, "Session not found."
 
 
+class GroupNotFound(Refused):
+    status, detail = 404, "Group not found."
+
+
+class MembershipNotFound(Refused):
+    status, detail = 404, "Membership not found."
+
+
+class GroupTaken(Refused):
+    status, detail = 400, "Group already exists."
+
+
+class GroupInvalid(Refused):
+    status, detail = 400, ""
+
+
+class GroupLimit(Refused):
+    status, detail = 400, "A user can be in at most 100 groups."
+
+
+class GroupInUse(Refused):
+    status, detail = 400, ""
+
+
+class EndInvalid(Refused):
+    status, detail = 400, ""
+
+
 class CredentialsInvalid(Refused):
     status, detail = 401, "Invalid username or password."
 

@@ -98,6 +98,16 @@ class User:
         return cls(message.id, message.username, role, message.disabled, groups, until)
 
 
+class NoEnd(Enum):
+    """The type of `NO_END`."""
+
+    NO_END = "no end"
+
+
+#: Removes the end of an account: ``update_user(actor, user_id, until=NO_END)``.
+NO_END = NoEnd.NO_END
+
+
 @dataclass(frozen=True)
 class Login:
     """The result of a login."""

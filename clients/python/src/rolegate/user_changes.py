@@ -11,10 +11,13 @@ database are the right ones, watch again without revision and seal.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar, Optional, Union
+from datetime import datetime
+from typing import ClassVar, Optional, Tuple, Union
 
+from ._times import time_at
 from .auth.v1 import auth_pb2 as pb
 from .errors import Malformed
+from .group import Membership
 from .user import RoleName, role_of
 
 
@@ -32,7 +35,8 @@ class SnapshotStart:
 
 @dataclass(frozen=True)
 class UserChange:
-    """The state of a user after a change."""
+    """The state of a user after a change. No event is sent when a membership or an account ends, so apply these ends
+    by your own clock."""
 
     #: The revision of the change; ``None`` in a snapshot.
     revision: Optional[int]
@@ -46,6 +50,11 @@ class UserChange:
     deleted: bool
     #: Identifies the history of users up to this change; empty in a snapshot. Comparisons of changes ignore it.
     seal: str = field(default="", compare=False)
+    #: The groups that the user is in, by ascending name. They may be newer than the change. ``None`` means that they
+    #: are not known, because a service of the previous version has answered: the groups before then still count.
+    groups: Optional[Tuple[Membership, ...]] = None
+    #: The time in UTC at which the account ends; ``None`` if it never ends, and if the groups are not known.
+    until: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,7 @@ UserEvent = Union[SnapshotStart, UserChange, WatchProgress]
 def event_of(message: pb.WatchUsersResponse) -> Union[UserChange, WatchProgress, None]:
     """Reads an event. Returns ``None`` for an event of a later version.
 
-    Raises `Malformed` for a user without an id or a role.
+    Raises `Malformed` for a user without an id or a role, or with a group without a name.
     """
     kind = message.WhichOneof("item")
     if kind == "progress":
@@ -74,6 +83,9 @@ def event_of(message: pb.WatchUsersResponse) -> Union[UserChange, WatchProgress,
     if change.user_id < 1:
         raise Malformed("a user without an id")
     role = role_of(change.role_name, pb.ROLE_UNSPECIFIED)
+    groups = None
+    if change.HasField("groups"):
+        groups = tuple(Membership.of(group) for group in change.groups.groups)
     return UserChange(
         change.revision or None,
         change.user_id,
@@ -82,4 +94,6 @@ def event_of(message: pb.WatchUsersResponse) -> Union[UserChange, WatchProgress,
         change.disabled,
         change.deleted,
         change.seal,
+        groups,
+        time_at(change.until) if change.HasField("until") else None,
     )
