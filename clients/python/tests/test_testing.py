@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from datetime import datetime, timedelta, timezone
 from typing import Annotated
 
 import pytest
@@ -24,7 +25,10 @@ def server():
 
 @pytest.fixture
 def reports(server, monkeypatch):
-    """Starts a service that asks this server, and returns a function that sends it requests with a token."""
+    """Starts a service that asks this server, and returns a function that sends it requests with a token.
+
+    The groups of ``/shifts`` must exist before the first request to it.
+    """
     monkeypatch.setenv("AUTH_SERVICE_URL", server.grpc)
     app = FastAPI()
 
@@ -32,8 +36,12 @@ def reports(server, monkeypatch):
     async def reports(user: Annotated[User, Depends(require("author"))]) -> str:
         return user.username
 
+    @app.get("/shifts")
+    async def shifts(user: Annotated[User, Depends(require(groups=["crew", "staff"]))]) -> str:
+        return user.username
+
     with TestClient(app) as client:
-        yield lambda token: client.get("/reports", headers={"Authorization": f"Bearer {token}"})
+        yield lambda token, path="/reports": client.get(path, headers={"Authorization": f"Bearer {token}"})
 
 
 def test_service_allows_what_the_user_may(server, reports):
@@ -62,6 +70,22 @@ def test_outage_and_slowness_end_with_a_reset(server, reports):
         client.authorize(token)
     server.reset()
     assert reports(token).status_code == 200
+
+
+def test_user_is_in_the_groups_of_the_test(server, reports):
+    for group in ["crew", "staff"]:
+        server.add_to_group("ada", group)
+    server.add_to_group("ada", "staff")
+    shifts = lambda name, password: reports(server.login(name, password), "/shifts").status_code
+    assert (shifts("ada", "a password"), shifts("bob", "another one")) == (200, 403)
+    end = datetime.now(timezone.utc).replace(microsecond=0) + timedelta(hours=1)
+    server.add_to_group("bob", "crew", end)
+    assert shifts("bob", "another one") == 200
+    with Client(server.grpc) as client:
+        [crew] = client.list_user_groups(client.login("bob", "another one").access_token)
+    assert (crew.name, crew.until) == ("crew", end)
+    with pytest.raises(RuntimeError, match="no user is named nobody"):
+        server.add_to_group("nobody", "crew")
 
 
 def test_servers_share_nothing(server):

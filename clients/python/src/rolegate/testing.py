@@ -5,8 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from datetime import datetime
 from http.client import HTTPConnection
 from typing import Any, Mapping, Optional
+
+from .client import Client
+from .errors import GroupTaken
+from .group import Group
 
 _MISSING = (
     "cannot start {}: {}; install it from a checkout of Rolegate with "
@@ -59,6 +64,16 @@ class RolegateServer:
         token: str = answer["access_token"]
         return token
 
+    def add_to_group(
+        self, username: str, group: str, until: Optional[datetime] = None
+    ) -> None:
+        """Adds a user to a group, and creates the group if it does not exist. The membership ends at ``until``."""
+        with Client(self.grpc) as client:
+            admin = client.login("admin", "admin-password").access_token
+            user_id = _find_user(client, admin, username)
+            group_id = _create_or_find_group(client, admin, group).id
+            client.set_membership(admin, group_id, user_id, until)
+
     def advance(self, seconds: int) -> None:
         """Moves the clock by which access tokens (after 30 minutes) and sessions expire."""
         self._command("clock", advance_seconds=seconds)
@@ -94,6 +109,32 @@ class RolegateServer:
 
     def _command(self, command: str, **fields: object) -> None:
         _post(self.control, "/", {"command": command, **fields})
+
+
+def _find_user(client: Client, admin: str, username: str) -> int:
+    after: Optional[int] = 0
+    while after is not None:
+        page = client.list_users(admin, 200, after, username_prefix=username)
+        for user in page.users:
+            if user.username == username:
+                return user.id
+        after = page.next
+    raise RuntimeError(f"no user is named {username}")
+
+
+def _create_or_find_group(client: Client, admin: str, name: str) -> Group:
+    try:
+        return client.create_group(admin, name)
+    except GroupTaken:
+        pass
+    after: Optional[int] = 0
+    while after is not None:
+        page = client.list_groups(admin, 200, after)
+        for group in page.groups:
+            if group.name == name:
+                return group
+        after = page.next
+    raise RuntimeError(f"no group is named {name}")
 
 
 def _post(url: str, path: str, body: Mapping[str, object]) -> Any:
