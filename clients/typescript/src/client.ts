@@ -10,6 +10,7 @@ import { authorizeRequest, decide, type Decision, outcomesOf, refusedOr } from "
 import { Malformed, RolegateError } from "./errors.js";
 import * as pb from "./generated/rolegate/auth/v1/auth.js";
 import * as methods from "./methods.js";
+import type { Requirement, RolesOrRequirement } from "./requirement.js";
 import { type CurrentUser, currentUserFrom, type Session, sessionFrom } from "./session.js";
 import { SignIn } from "./sign-in.js";
 import {
@@ -72,26 +73,34 @@ export class AuthClient extends SignIn {
     context: Context = {},
     { acceptApiKeys = false }: { readonly acceptApiKeys?: boolean } = {},
   ): Promise<User> {
-    const message = { username, password, roleNames: [], acceptApiKeys };
+    const message = { username, password, roleNames: [], groupNames: [], acceptApiKeys };
     return userFrom((await this.call(methods.VERIFY_CREDENTIALS, message, context)).user);
   }
 
   /**
-   * Decides whether the bearer of `token` has one of `roles` now. Without `roles`, any user is accepted.
+   * Decides whether the bearer of `token` has one of the required roles or is in one of the required groups now:
+   * `authorize(token, ["admin"])`, `authorize(token, { roles: ["admin"], groups: ["staff"] })`. Without `required`, any
+   * user is accepted.
    *
    * Concurrent decisions share calls, which carry all request ids and no client address.
    */
-  async authorize(token: string, roles?: readonly Role[], context: Context = {}): Promise<User> {
-    return this.#decisions.submit({ item: authorizeRequest(token, roles), context });
+  async authorize(token: string, required?: RolesOrRequirement, context: Context = {}): Promise<User> {
+    return this.#decisions.submit({ item: authorizeRequest(token, required), context });
   }
 
-  /** Makes up to 256 decisions, and returns the outcomes of the decisions in the same order. */
+  /**
+   * Makes up to 256 decisions, and returns the outcomes of the decisions in the same order. A decision without roles
+   * and groups accepts any user.
+   */
   async batchAuthorize(
-    decisions: readonly { token: string; roles?: readonly Role[] | undefined }[],
+    decisions: readonly ({ token: string } & Requirement)[],
     context: Context = {},
   ): Promise<(User | RolegateError)[]> {
     // A text that cannot be a token gets a refusal as its own outcome, and does not affect the other decisions.
-    const all = decisions.map(({ token, roles }) => refusedOr(() => authorizeRequest(token, roles)));
+    const all = decisions.map(({ token, roles, groups }) => {
+      const required = (roles ?? groups) === undefined ? undefined : { roles, groups };
+      return refusedOr(() => authorizeRequest(token, required));
+    });
     const items = all.filter((item) => !(item instanceof RolegateError));
     const response = await this.call(methods.BATCH_AUTHORIZE, { items }, context);
     const outcomes = outcomesOf(response, items.length).values();

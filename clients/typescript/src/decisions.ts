@@ -5,7 +5,8 @@ import { call, checkedToken, type Context, sharedMetadata } from "./calls.js";
 import { Malformed, refusal, RolegateError } from "./errors.js";
 import type * as pb from "./generated/rolegate/auth/v1/auth.js";
 import { AUTHORIZE, BATCH_AUTHORIZE } from "./methods.js";
-import { allowedRoles, type Role, type User, userFrom } from "./user.js";
+import { messageFor, type RolesOrRequirement } from "./requirement.js";
+import { type User, userFrom } from "./user.js";
 
 /** A decision that may share a call. */
 export interface Decision {
@@ -13,10 +14,16 @@ export interface Decision {
   readonly context: Context;
 }
 
-export function authorizeRequest(token: string, roles: readonly Role[] | undefined): pb.AuthorizeRequest {
+export function authorizeRequest(
+  token: string,
+  required: RolesOrRequirement | undefined,
+): pb.AuthorizeRequest {
   const credential = { accessToken: checkedToken(token), fromCookie: false };
-  if (!roles) return { ...credential, requirement: { $case: "anyAuthenticated", value: {} } };
-  return { ...credential, requirement: { $case: "roles", value: allowedRoles(roles) } };
+  // A caller without types could pass `null`.
+  if (required === undefined || required === null) {
+    return { ...credential, requirement: { $case: "anyAuthenticated", value: {} } };
+  }
+  return { ...credential, requirement: { $case: "roles", value: messageFor(required) } };
 }
 
 export function outcomesOf(response: pb.BatchAuthorizeResponse, size: number): (User | RolegateError)[] {

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AuthClient } from "./client.js";
 import { authenticate, type ErrorResponse, identify } from "./http.js";
 import { ProxyIdentity } from "./identity.js";
+import { type Requirement, requirementFrom, type RolesOrRequirement } from "./requirement.js";
 import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
@@ -26,16 +27,27 @@ export function requireRole(client: AuthClient, ...roles: Role[]): Middleware {
 }
 
 /**
- * Lets a request pass if a proxy at one of `peers` names its user. With `roles`, the user must have one of
- * them.
+ * Lets a request pass if its user has one of these roles or is in one of these groups now:
+ * `requireAnyOf(client, { roles: ["admin"], groups: ["staff"] })`.
  */
-export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Middleware {
-  const identity = new ProxyIdentity(peers, ...roles);
+export function requireAnyOf(client: AuthClient, requirement: Requirement): Middleware {
+  return middleware(client, requirementFrom(requirement));
+}
+
+/**
+ * Lets a request pass if a proxy at one of `peers` names its user. With roles or a requirement, the user must meet
+ * it.
+ */
+export function requireProxyUser(
+  peers: readonly string[],
+  ...required: Role[] | [Requirement]
+): Middleware {
+  const identity = new ProxyIdentity(peers, ...required);
   return middlewareOf((request) => identify(request, request, identity));
 }
 
-function middleware(client: AuthClient, roles: readonly Role[] | undefined): Middleware {
-  return middlewareOf((request) => authenticate(request, request, client, roles));
+function middleware(client: AuthClient, required: RolesOrRequirement | undefined): Middleware {
+  return middlewareOf((request) => authenticate(request, request, client, required));
 }
 
 function middlewareOf(decide: (request: IncomingMessage) => Promise<ErrorResponse | undefined>): Middleware {

@@ -4,6 +4,7 @@ import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
 import { authenticate, type ErrorResponse, identify } from "./http.js";
 import { ProxyIdentity } from "./identity.js";
+import { type Requirement, requirementFrom, type RolesOrRequirement } from "./requirement.js";
 import type { Role } from "./user.js";
 
 export { userOf } from "./http.js";
@@ -29,16 +30,27 @@ export function requireRole(client: AuthClient, ...roles: Role[]): Hook {
 }
 
 /**
- * Lets a request pass if a proxy at one of `peers` names its user. With `roles`, the user must have one of
- * them.
+ * Lets a request pass if its user has one of these roles or is in one of these groups now:
+ * `requireAnyOf(client, { roles: ["admin"], groups: ["staff"] })`.
  */
-export function requireProxyUser(peers: readonly string[], ...roles: Role[]): Hook {
-  const identity = new ProxyIdentity(peers, ...roles);
+export function requireAnyOf(client: AuthClient, requirement: Requirement): Hook {
+  return hook(client, requirementFrom(requirement));
+}
+
+/**
+ * Lets a request pass if a proxy at one of `peers` names its user. With roles or a requirement, the user must meet
+ * it.
+ */
+export function requireProxyUser(
+  peers: readonly string[],
+  ...required: Role[] | [Requirement]
+): Hook {
+  const identity = new ProxyIdentity(peers, ...required);
   return hookOf((request) => identify(request, request.raw, identity));
 }
 
-function hook(client: AuthClient, roles: readonly Role[] | undefined): Hook {
-  return hookOf((request) => authenticate(request, request.raw, client, roles));
+function hook(client: AuthClient, required: RolesOrRequirement | undefined): Hook {
+  return hookOf((request) => authenticate(request, request.raw, client, required));
 }
 
 function hookOf(decide: (request: { raw: IncomingMessage }) => Promise<ErrorResponse | undefined>): Hook {

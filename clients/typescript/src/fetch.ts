@@ -6,6 +6,7 @@
 import type { AuthClient } from "./client.js";
 import type { RolegateError } from "./errors.js";
 import { bearerToken, decided, errorResponse } from "./http.js";
+import { type Requirement, requirementFrom, type RolesOrRequirement } from "./requirement.js";
 import type { Role, User } from "./user.js";
 
 /** A handler that gets the request, the user, and after them the other arguments that the framework passes. */
@@ -42,6 +43,18 @@ export function requireRole<R extends Request, Rest extends unknown[]>(
   return protect(client, roles, handler);
 }
 
+/**
+ * Lets a request pass if its user has one of these roles or is in one of these groups now:
+ * `requireAnyOf(client, { roles: ["admin"], groups: ["staff"] }, handler)`.
+ */
+export function requireAnyOf<R extends Request, Rest extends unknown[]>(
+  client: AuthClient,
+  requirement: Requirement,
+  handler: Handler<R, Rest>,
+): Protected<R, Rest> {
+  return protect(client, requirementFrom(requirement), handler);
+}
+
 /** Returns the response that the gateway gives to this error. */
 export function responseOf(error: RolegateError): Response {
   const { status, headers, body } = errorResponse(error);
@@ -50,11 +63,12 @@ export function responseOf(error: RolegateError): Response {
 
 function protect<R extends Request, Rest extends unknown[]>(
   client: AuthClient,
-  roles: readonly Role[] | undefined,
+  required: RolesOrRequirement | undefined,
   handler: Handler<R, Rest>,
 ): Protected<R, Rest> {
   return async (request, ...rest) => {
-    const user = await decided(() => client.authorize(bearerToken(request.headers), roles), roles);
+    const decide = () => client.authorize(bearerToken(request.headers), required);
+    const user = await decided(decide, required);
     return user instanceof Error ? responseOf(user) : handler(request, user, ...rest);
   };
 }

@@ -4,7 +4,8 @@ import type { IncomingMessage } from "node:http";
 import type { AuthClient } from "./client.js";
 import { NotAuthenticated, RolegateError } from "./errors.js";
 import type { ProxyIdentity } from "./identity.js";
-import type { Role, User } from "./user.js";
+import { describeRequirement, type RolesOrRequirement } from "./requirement.js";
+import type { User } from "./user.js";
 
 const users = new WeakMap<object, User>();
 /**
@@ -13,10 +14,10 @@ const users = new WeakMap<object, User>();
  */
 const logged = new Map<string, number>();
 
-/** Returns the user of a request that `requireUser`, `requireRole` or `requireProxyUser` has let pass. */
+/** Returns the user of a request that `requireUser`, `requireRole`, `requireAnyOf` or `requireProxyUser` has let pass. */
 export function userOf(request: object): User {
   const user = users.get(request);
-  if (!user) throw new Error("the route has neither requireUser nor requireRole");
+  if (!user) throw new Error("the route has none of requireUser, requireRole, requireAnyOf and requireProxyUser");
   return user;
 }
 
@@ -35,9 +36,10 @@ export async function authenticate(
   request: object,
   head: Pick<IncomingMessage, "rawHeaders">,
   client: AuthClient,
-  roles: readonly Role[] | undefined,
+  required: RolesOrRequirement | undefined,
 ): Promise<ErrorResponse | undefined> {
-  return remember(request, await decided(() => client.authorize(bearerToken(head.rawHeaders), roles), roles));
+  const decide = () => client.authorize(bearerToken(head.rawHeaders), required);
+  return remember(request, await decided(decide, required));
 }
 
 /**
@@ -61,24 +63,25 @@ function remember(request: object, outcome: User | RolegateError): ErrorResponse
 /** Runs a decision, and returns the user or the error. Also logs a mistake in the requirement. */
 export async function decided(
   decide: () => Promise<User>,
-  roles: readonly Role[] | undefined,
+  required: RolesOrRequirement | undefined,
 ): Promise<User | RolegateError> {
   try {
     return await decide();
   } catch (error) {
     if (!(error instanceof RolegateError)) throw error;
-    if (error.status === 500) logMistake(error, roles);
+    if (error.status === 500) logMistake(error, required);
     return error;
   }
 }
 
 /**
- * Logs a mistake of this service that no client can fix, such as requiring a role that auth-service does not have.
+ * Logs a mistake of this service that no client can fix, such as requiring a role or a group that auth-service does
+ * not have.
  *
  * Each requirement is logged at most once a minute.
  */
-function logMistake(error: RolegateError, roles: readonly Role[] | undefined): void {
-  const wanted = roles ? `one of the roles ${JSON.stringify(roles)}` : "a user";
+function logMistake(error: RolegateError, required: RolesOrRequirement | undefined): void {
+  const wanted = describeRequirement(required);
   const now = performance.now();
   if (now < (logged.get(wanted) ?? now)) return;
   logged.set(wanted, now + 60_000);

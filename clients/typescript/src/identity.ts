@@ -6,7 +6,8 @@
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP, isIPv4, Socket } from "node:net";
 import { Malformed, NotAuthenticated, Refused, RolegateError } from "./errors.js";
-import { idFrom, type Role, roleFrom, type User } from "./user.js";
+import { type Requirement, requirementFrom } from "./requirement.js";
+import { idFrom, NAME, type Role, roleFrom, type User } from "./user.js";
 
 /** The request did not come from a listed proxy, or its headers cannot be trusted. */
 export class IdentityRefused extends RolegateError {
@@ -29,19 +30,20 @@ const logged = new Map<string, number>();
  * Reads the user of a request from the headers of the proxies at `peers`.
  *
  * `peers` are the addresses or networks from which the proxies connect, such as `["127.0.0.1", "10.1.0.0/16"]`. Any
- * program that can connect from there can claim to be any user. With `roles`, the user must have one of them. Only the
- * address of the socket counts, so `trust proxy` of Express and `trustProxy` of Fastify have no effect here.
+ * program that can connect from there can claim to be any user. With roles or a requirement, the user must meet it:
+ * `new ProxyIdentity(peers, "admin")`, `new ProxyIdentity(peers, { groups: ["staff"] })`. Only the address of the socket
+ * counts, so `trust proxy` of Express and `trustProxy` of Fastify have no effect here.
  */
 export class ProxyIdentity {
   readonly #peers = new BlockList();
-  readonly #roles: readonly Role[];
+  readonly #requirement: Requirement | undefined;
 
-  constructor(peers: readonly string[], ...roles: Role[]) {
+  constructor(peers: readonly string[], ...required: Role[] | [Requirement]) {
     if (!Array.isArray(peers) || peers.length === 0) {
       throw new TypeError("peers must be a list of the addresses of the proxies");
     }
     for (const peer of peers) addPeer(this.#peers, peer);
-    this.#roles = roles;
+    this.#requirement = required.length === 0 ? undefined : checkedRequirement(required);
   }
 
   /** Returns the user of a request, or throws an error that `errorResponse` turns into a response. */
@@ -54,9 +56,24 @@ export class ProxyIdentity {
       throw refused("the address of the connection is not in the list of proxies", peer);
     }
     const user = userFromHeaders(request.rawHeaders);
-    if (this.#roles.length > 0 && !this.#roles.includes(user.role)) throw new Refused("ROLE_INSUFFICIENT");
+    if (this.#requirement && !meets(user, this.#requirement)) throw new Refused("ROLE_INSUFFICIENT");
     return user;
   }
+}
+
+function checkedRequirement(required: Role[] | [Requirement]): Requirement {
+  const [first] = required;
+  const requirement = requirementFrom(typeof first === "object" ? first : (required as Role[]));
+  const names = [...(requirement.roles ?? []), ...(requirement.groups ?? [])];
+  // An empty requirement must not let any user pass.
+  if (names.length === 0 || !names.every((name) => typeof name === "string")) {
+    throw new TypeError("the requirement must name roles or groups");
+  }
+  return requirement;
+}
+
+function meets(user: User, { roles = [], groups = [] }: Requirement): boolean {
+  return roles.includes(user.role) || groups.some((group) => user.groups.includes(group));
 }
 
 function addPeer(peers: BlockList, text: string): void {
@@ -95,21 +112,37 @@ function unmapped(address: string): string {
 }
 
 function userFromHeaders(rawHeaders: readonly string[]): User {
-  const all = ["rolegate-user-id", "rolegate-username", "rolegate-role"].map((name) =>
-    rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === name),
-  );
+  const valuesOf = (wanted: string) =>
+    rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === wanted);
+  const all = ["rolegate-user-id", "rolegate-username", "rolegate-role"].map(valuesOf);
   if (all.every((values) => values.length === 0)) throw new NotAuthenticated();
   const [id, name, role] = all.flat();
-  if (all.some((values) => values.length !== 1) || id === undefined || name === undefined || role === undefined) {
+  // Without the header, the user has no groups, because the proxy files of the previous release send none.
+  const [groups = "", ...moreGroups] = valuesOf("rolegate-groups");
+  const isWhole = all.every((values) => values.length === 1) && moreGroups.length === 0;
+  if (!isWhole || id === undefined || name === undefined || role === undefined) {
     throw refused("an identity header is missing or repeated");
   }
   if (!USER_ID.test(id)) throw refused("Rolegate-User-Id is not an id");
+  const user = { username: decoded(name), disabled: false, groups: groupNames(groups), until: undefined };
   try {
-    return { id: idFrom(BigInt(id)), username: decoded(name), role: roleFrom(role), disabled: false };
+    return { id: idFrom(BigInt(id)), role: roleFrom(role), ...user };
   } catch (error) {
     if (error instanceof Malformed) throw refused("Rolegate-User-Id or Rolegate-Role is malformed");
     throw error;
   }
+}
+
+/**
+ * Returns the names in `Rolegate-Groups`, in ascending order. A name that is there twice shows that several values
+ * were joined, because Rolegate sends each name once.
+ */
+function groupNames(value: string): string[] {
+  const names = value === "" ? [] : value.split(",");
+  if (!names.every((name) => NAME.test(name)) || new Set(names).size < names.length) {
+    throw refused("Rolegate-Groups is not a list of groups");
+  }
+  return names.sort();
 }
 
 /** Decodes a username. A `,` shows that several values were joined, because Rolegate would encode it. */

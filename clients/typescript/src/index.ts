@@ -26,6 +26,7 @@ export {
 export { bearerToken, errorResponse, type ErrorResponse, userOf } from "./http.js";
 export { IdentityRefused, ProxyIdentity } from "./identity.js";
 export { type NewUser, type PasswordLink, type PasswordLinkHolder, type PasswordPolicy } from "./password-link.js";
+export { type Requirement } from "./requirement.js";
 export { type SecondFactor, type SecondFactorEnrolment } from "./second-factor.js";
 export { type CurrentUser, type NewSession, type Session } from "./session.js";
 export { type Login, type Role, type User, type UserPage } from "./user.js";

@@ -14,7 +14,15 @@ export interface User {
   readonly id: number;
   readonly username: string;
   readonly role: Role;
+  /** True if every credential of the user is refused, because the user was disabled or because the account has ended. */
   readonly disabled: boolean;
+  /**
+   * The names of the groups that the user is in, in ascending order. In decisions about an API key, these are only
+   * the groups that the key has. The service of the previous version names none.
+   */
+  readonly groups: readonly string[];
+  /** The time at which the account ends; `undefined` if it has no end. */
+  readonly until: Date | undefined;
 }
 
 /** The result of a login. */
@@ -32,7 +40,8 @@ export interface UserPage {
   readonly next: number | undefined;
 }
 
-const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
+/** The form of the names of roles and groups. */
+export const NAME = /^[a-z][a-z0-9_-]{0,31}$/;
 const NUMBERS = new Map<Role, WireRole>([
   ["user", WireRole.ROLE_USER],
   ["author", WireRole.ROLE_AUTHOR],
@@ -47,18 +56,21 @@ export function roleFields(role: Role): { roleName: string; role: WireRole } {
   return { roleName: role, role: NUMBERS.get(role) ?? WireRole.ROLE_UNSPECIFIED };
 }
 
-/** Returns the message that requires one of these roles. auth-service checks their names. */
-export function allowedRoles(roles: readonly Role[]): AllowedRoles {
+/** Returns the message that requires one of these roles or one of these groups. auth-service checks their names. */
+export function allowedRoles(roles: readonly Role[], groups: readonly string[] = []): AllowedRoles {
   // The previous version reads only the numbers. It must admit no user by an added role, and refuse an invalid name.
   const known = roles.filter((role) => NUMBERS.has(role) || !NAME.test(role));
-  return { roleNames: [...roles], roles: known.map((role) => roleFields(role).role) };
+  const numbers = known.map((role) => roleFields(role).role);
+  return { roleNames: [...roles], roles: numbers, groupNames: [...groups] };
 }
 
 /** Reads a user. Throws `Malformed` without an id or a role, rather than return a user without rights. */
 export function userFrom(message: WireUser | undefined): User {
   if (!message || message.id < 1n) throw new Malformed("a user without an id");
-  const { username, disabled, roleName, role } = message;
-  return { id: idFrom(message.id), username, role: roleFrom(roleName, role), disabled };
+  const { username, disabled, groupNames } = message;
+  const role = roleFrom(message.roleName, message.role);
+  const until = optionalTimeFrom(message.until);
+  return { id: idFrom(message.id), username, role, disabled, groups: groupNames, until };
 }
 
 /**
@@ -78,6 +90,14 @@ export function optionalId(id: number | undefined): bigint | undefined {
 
 export function optionalIdFrom(id: bigint | undefined): number | undefined {
   return id === undefined ? undefined : idFrom(id);
+}
+
+/** Returns the time of a number of Unix seconds. Throws `Malformed` if `Date` has no such time. */
+export function optionalTimeFrom(seconds: bigint | undefined): Date | undefined {
+  if (seconds === undefined) return undefined;
+  const time = new Date(Number(seconds) * 1000);
+  if (Number.isNaN(time.getTime())) throw new Malformed("a time beyond all years");
+  return time;
 }
 
 /** Returns an id or a revision as a number. Throws `Malformed` if a number cannot hold it exactly. */

@@ -27,7 +27,8 @@ const refused = (reason: string) => (error: unknown) =>
 test("account is made, used and changed", async () => {
   const name = "typescript account";
   const user = await auth.register(name, "first");
-  assert.deepEqual(user, { id: user.id, username: name, role: "user", disabled: false });
+  const nothing = { disabled: false, groups: [], until: undefined };
+  assert.deepEqual(user, { id: user.id, username: name, role: "user", ...nothing });
   await assert.rejects(auth.register(name, "first"), refused("USERNAME_TAKEN"));
   const context = { clientAddress: "192.0.2.1", requestId: "id-1" };
   const { accessToken, user: same } = await auth.login(name, "first", context);
@@ -185,10 +186,10 @@ test("added role is a name like the others", async () => {
 
 test("version before takes numbers and admits nobody by an added role", () => {
   for (const [name, numbers] of [["editor", []], ["Editor", [0]], ["", [0]], ["author", [2]]] as const) {
-    assert.deepEqual(allowedRoles([name]), { roleNames: [name], roles: numbers });
+    assert.deepEqual(allowedRoles([name]), { roleNames: [name], roles: numbers, groupNames: [] });
   }
   assert.deepEqual(allowedRoles(["editor", "admin"]).roles, [3]);
-  const user = { id: 1n, username: "ann", disabled: false, unknownRoleName: "" };
+  const user = { id: 1n, username: "ann", disabled: false, unknownRoleName: "", groupNames: [] };
   const roleOf = (roleName: string, role: number) => userFrom({ ...user, roleName, role }).role;
   assert.deepEqual([roleOf("", 2), roleOf("editor", 1)], ["author", "editor"]);
   for (const [name, number] of [["", 0], ["", 4], ["Admin", 3], ["a".repeat(33), 1]] as const) {

@@ -10,11 +10,12 @@ import { text } from "node:stream/consumers";
 import { after, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
-import { AuthClient, RolegateError } from "../src/index.js";
+import { AuthClient, type Requirement, RolegateError } from "../src/index.js";
 import * as inExpress from "../src/express.js";
 import * as inFastify from "../src/fastify.js";
 import { errorResponse } from "../src/http.js";
-import { type Outcome, Stage, type Step, TABLE } from "./stage.js";
+import { describeRequirement } from "../src/requirement.js";
+import { type Case, type Outcome, Stage, type Step, TABLE } from "./stage.js";
 
 type Ask = () => Promise<Outcome>;
 
@@ -24,14 +25,14 @@ after(() => stage.close());
 for (const entry of TABLE.cases) {
   test(entry.name, async () => {
     const client = AuthClient.fromEnv();
-    const roles = entry.roles.length > 0 ? entry.roles : undefined;
-    const [over, stop] = await services(client, roles);
+    const required = requirementOf(entry);
+    const [over, stop] = await services(client, required);
     try {
       const token = await stage.token(entry.token);
       const form = entry.authorization === undefined ? "Bearer {token}" : entry.authorization;
       const header = form?.replace("{token}", token);
       const interfaces = over.map((port) => () => get(port, header));
-      if (entry.authorization === undefined) interfaces.push(() => decide(client, token, roles));
+      if (entry.authorization === undefined) interfaces.push(() => decide(client, token, required));
       for (const step of entry.steps) {
         for (const state of step.given ?? []) await stage.given(state);
         await Promise.all(interfaces.map((ask) => expect(step, ask)));
@@ -41,6 +42,12 @@ for (const entry of TABLE.cases) {
       client.close();
     }
   });
+}
+
+/** Returns the roles of a case alone, or with its groups; `undefined` for any user. */
+function requirementOf({ roles, groups }: Case): string[] | Requirement | undefined {
+  if (groups) return { roles, groups };
+  return roles.length > 0 ? roles : undefined;
 }
 
 /** Sends the request of a step as often as the step says, and asserts that each outcome is the expected one. */
@@ -58,9 +65,13 @@ async function expect(step: Step, ask: Ask): Promise<void> {
   }
 }
 
-async function decide(client: AuthClient, token: string, roles: string[] | undefined): Promise<Outcome> {
+async function decide(
+  client: AuthClient,
+  token: string,
+  required: string[] | Requirement | undefined,
+): Promise<Outcome> {
   try {
-    await client.authorize(token, roles);
+    await client.authorize(token, required);
     return { status: 200 };
   } catch (error) {
     assert(error instanceof RolegateError);
@@ -93,13 +104,15 @@ test("requirement that auth-service refuses is 500 and in the log", async (conte
   const client = AuthClient.fromEnv();
   const token = await stage.token();
   try {
-    for (const roles of [[], [""], ["User"], ["user", "reviewer"]]) {
-      const [ports, stop] = await services(client, roles);
+    const roles = [[], [""], ["User"], ["user", "reviewer"]];
+    const groups = [[], [""], ["Staff"], ["admin"], ["unknown"]].map((names) => ({ groups: names }));
+    for (const required of [...roles, ...groups, { roles: ["user"], groups: ["unknown"] }]) {
+      const [ports, stop] = await services(client, required);
       log.mock.resetCalls();
       for (const port of ports) {
         assert.deepEqual(await get(port, `Bearer ${token}`), TABLE.outcomes["REQUEST_INVALID"]);
         const [line = ""] = log.mock.calls.map((call) => String(call.arguments[0]));
-        assert(line.includes(`one of the roles ${JSON.stringify(roles)}: REQUEST_INVALID`), line);
+        assert(line.includes(`${describeRequirement(required)}: REQUEST_INVALID`), line);
         assert(!line.includes(token));
         // The mistake is logged once. A refusal that the client of this service can fix is not logged.
         assert.equal((await get(port, undefined)).status, 401);
@@ -112,21 +125,34 @@ test("requirement that auth-service refuses is 500 and in the log", async (conte
   }
 });
 
+/** Returns the protection of a framework for this requirement. */
+function protection<P>(
+  framework: {
+    requireUser(client: AuthClient): P;
+    requireRole(client: AuthClient, ...roles: string[]): P;
+    requireAnyOf(client: AuthClient, requirement: Requirement): P;
+  },
+  client: AuthClient,
+  required: string[] | Requirement | undefined,
+): P {
+  if (!required) return framework.requireUser(client);
+  if (Array.isArray(required)) return framework.requireRole(client, ...required);
+  return framework.requireAnyOf(client, required);
+}
+
 /** Serves a protected endpoint in Express and in Fastify, and returns their ports. */
 async function services(
   client: AuthClient,
-  roles: string[] | undefined,
+  required: string[] | Requirement | undefined,
 ): Promise<[number[], () => Promise<void>]> {
   const app = express();
-  const middleware =
-    roles ? inExpress.requireRole(client, ...roles) : inExpress.requireUser(client);
+  const middleware = protection(inExpress, client, required);
   app.get("/", middleware, (req, res) => void res.json(inExpress.userOf(req)));
   const server: Server = app.listen(0, "127.0.0.1");
   await once(server, "listening");
 
   const fastify = Fastify();
-  const onRequest =
-    roles ? inFastify.requireRole(client, ...roles) : inFastify.requireUser(client);
+  const onRequest = protection(inFastify, client, required);
   fastify.get("/", { onRequest }, async (req) => inFastify.userOf(req));
   await fastify.listen({ port: 0, host: "127.0.0.1" });
 

@@ -4,12 +4,14 @@ import { Metadata, status } from "@grpc/grpc-js";
 import assert from "node:assert/strict";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { test } from "node:test";
-import { requireUser as inExpress } from "../src/express.js";
-import { requireRole, requireUser } from "../src/fetch.js";
+import { requireAnyOf as membersInExpress, requireUser as inExpress } from "../src/express.js";
+import { type Hook, requireAnyOf as membersInFastify } from "../src/fastify.js";
+import { requireAnyOf, requireRole, requireUser } from "../src/fetch.js";
 import { ErrorInfo, RetryInfo } from "../src/generated/google/rpc/error_details.js";
 import { Status } from "../src/generated/google/rpc/status.js";
 import { authenticate, bearerToken, errorResponse, userOf } from "../src/http.js";
 import { type AuthClient, DeadlineExceeded, Malformed, NotAuthenticated, Refused, Unavailable, type User } from "../src/index.js";
+import type { RolesOrRequirement } from "../src/requirement.js";
 import { errorOf } from "../src/status.js";
 
 function failure(code: status, info?: Partial<ErrorInfo>, seconds?: bigint) {
@@ -81,13 +83,13 @@ test("token of a fetch request is the same", () => {
 });
 
 test("handler of a fetch request runs for its users only", async () => {
-  const ann = { id: 7, username: "ann", role: "user", disabled: false };
+  const ann = { id: 7, username: "ann", role: "user", disabled: false, groups: [], until: undefined };
   const asked: unknown[] = [];
   const client = {
-    authorize: async (token: string, roles?: readonly string[]) => {
-      asked.push([token, roles]);
+    authorize: async (token: string, required?: RolesOrRequirement) => {
+      asked.push([token, required]);
       if (token === "down") throw new Unavailable();
-      if (roles && !roles.includes("user")) throw new Refused("ROLE_INSUFFICIENT");
+      if (Array.isArray(required) && !required.includes("user")) throw new Refused("ROLE_INSUFFICIENT");
       return ann;
     },
   } as unknown as AuthClient;
@@ -107,9 +109,30 @@ test("handler of a fetch request runs for its users only", async () => {
   assert.deepEqual([refused.status, refused.headers.get("rolegate-reason")], [403, "ROLE_INSUFFICIENT"]);
   assert.deepEqual(asked.at(-1), ["a", ["author"]]);
   assert.throws(() => requireRole(client, "user" as unknown as string[], reached), TypeError);
+  const members = { roles: ["admin"], groups: ["staff"] };
+  assert.equal((await requireAnyOf(client, members, greet)(get("a"))).status, 200);
+  assert.deepEqual(asked.at(-1), ["a", members]);
+  for (const wrong of ["staff", { groups: "staff" }, { roles: "admin" }, undefined]) {
+    assert.throws(() => requireAnyOf(client, wrong as never, reached), TypeError);
+  }
   // An error that is not a `RolegateError` must not become a response.
   const broken = { authorize: () => Promise.reject(new Error("a mistake")) } as unknown as AuthClient;
   await assert.rejects(requireUser(broken, reached)(get("a")), /a mistake/);
+});
+
+test("every framework requires the groups of its route", async () => {
+  const asked: unknown[] = [];
+  const client = {
+    authorize: async (_: string, required?: RolesOrRequirement) => void asked.push(required),
+  } as unknown as AuthClient;
+  const raw = { rawHeaders: ["authorization", "Bearer a"] } as IncomingMessage;
+  const staff = { groups: ["staff"] };
+  await new Promise((next) => membersInExpress(client, staff)(raw, {} as ServerResponse, next));
+  await membersInFastify(client, staff)({ raw }, {} as Parameters<Hook>[1]);
+  assert.deepEqual(asked, [staff, staff]);
+  for (const requireMembers of [membersInExpress, membersInFastify]) {
+    assert.throws(() => requireMembers(client, { groups: "staff" } as never), TypeError);
+  }
 });
 
 test("what the next handler throws goes to the handler of errors", async () => {
@@ -137,6 +160,26 @@ test("mistake in a requirement is logged once a minute", async (context) => {
     now = 1000 + seconds * 1000;
     assert.equal((await authenticate({}, head, client, roles))?.status, 500);
     assert.equal(log.mock.callCount(), lines, `${seconds} ${roles}`);
+  }
+});
+
+test("mistake names the roles and the groups of the requirement", async (context) => {
+  const now = performance.now.bind(performance);
+  context.mock.method(performance, "now", () => now() + 3_600_000);
+  const log = context.mock.method(console, "error", () => {});
+  const client = { authorize: () => Promise.reject(new Malformed("text")) } as unknown as AuthClient;
+  const head = { rawHeaders: ["authorization", "Bearer a"] };
+  const cases = [
+    [[], "one of the roles []"],
+    [{ groups: ["staff"] }, 'one of the groups ["staff"]'],
+    [{ groups: [] }, "one of the groups []"],
+    [{ roles: ["admin"], groups: ["staff", "crew"] }, 'one of the roles ["admin"] or one of the groups ["staff","crew"]'],
+  ] as const;
+  for (const [required, wanted] of cases) {
+    log.mock.resetCalls();
+    await authenticate({}, head, client, required);
+    const lines = log.mock.calls.map((call) => String(call.arguments[0]));
+    assert.deepEqual(lines, [`rolegate: cannot decide about a request that needs ${wanted}: text`]);
   }
 });
 

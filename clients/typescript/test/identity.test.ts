@@ -16,7 +16,7 @@ import * as inFastify from "../src/fastify.js";
 import { IdentityRefused, NotAuthenticated, ProxyIdentity, Refused } from "../src/index.js";
 
 const ANN = { "Rolegate-User-Id": "7", "Rolegate-Username": "ann", "Rolegate-Role": "author" };
-const USER = { id: 7, username: "ann", role: "author", disabled: false };
+const USER = { id: 7, username: "ann", role: "author", disabled: false, groups: [] as string[], until: undefined };
 
 /** Makes a request object like those of Node, with a socket that reports this address. */
 function from(address: string | undefined, headers: readonly (readonly [string, string])[] = Object.entries(ANN)) {
@@ -85,16 +85,19 @@ test("malformed, missing or repeated header is refused", () => {
     "Rolegate-User-Id": ["", "0", "-1", "07", "1.0", " 7", "7,7", "x", "٣", "9007199254740992"],
     "Rolegate-Username": ["", "a,b", "a+b", "a%", "a%4", "a%zz", "%FF", "%C3", "jörg", "a\tb", "a\n", "%ED%A0%80"],
     "Rolegate-Role": ["", "Admin", "author,admin", "admin ", "ädmin", "a".repeat(33)],
+    "Rolegate-Groups": [",", "staff,", ",staff", "crew, staff", "Staff", "staff,staff", "städff", "a".repeat(33), " "],
   };
   for (const [name, values] of Object.entries(bad)) {
     for (const value of values) {
       assert.throws(() => identity.userOf(from("127.0.0.1", changed(name, value))), IdentityRefused, `${name}: ${value}`);
     }
+    const all = Object.entries({ ...ANN, "Rolegate-Groups": "staff" });
+    for (const again of [[name, "ann"], [name.toUpperCase(), ""]] as const) {
+      assert.throws(() => identity.userOf(from("127.0.0.1", [...all, again])), IdentityRefused);
+    }
+    if (name === "Rolegate-Groups") continue;
     const rest = Object.entries(ANN).filter(([other]) => other !== name);
     assert.throws(() => identity.userOf(from("127.0.0.1", rest)), IdentityRefused, name);
-    for (const again of [[name, "ann"], [name.toUpperCase(), ""]] as const) {
-      assert.throws(() => identity.userOf(from("127.0.0.1", [...Object.entries(ANN), again])), IdentityRefused);
-    }
   }
   assert.throws(() => identity.userOf(from("127.0.0.1", [])), NotAuthenticated);
   // A value in the list of raw headers must not be taken for the name of a header.
@@ -104,6 +107,43 @@ test("malformed, missing or repeated header is refused", () => {
 test("role may be required", () => {
   assert.deepEqual(new ProxyIdentity(["127.0.0.1"], "admin", "author").userOf(from("127.0.0.1")), USER);
   assert.throws(() => new ProxyIdentity(["127.0.0.1"], "admin").userOf(from("127.0.0.1")), Refused);
+});
+
+test("groups are those that the proxy names", () => {
+  const identity = new ProxyIdentity(["127.0.0.1"]);
+  assert.deepEqual(identity.userOf(from("127.0.0.1")).groups, []);
+  const long = "c".repeat(32);
+  const lists = [
+    ["", []], ["staff", ["staff"]], ["crew,staff", ["crew", "staff"]], [`staff,a-1_b,${long}`, ["a-1_b", long, "staff"]],
+  ] as const;
+  for (const [value, groups] of lists) {
+    const user = identity.userOf(from("127.0.0.1", changed("Rolegate-Groups", value)));
+    assert.deepEqual(user, { ...USER, groups });
+  }
+  assert.throws(() => identity.userOf(from("127.0.0.1", [["Rolegate-Groups", "staff"]])), NotAuthenticated);
+});
+
+test("groups may be required", () => {
+  const member = from("127.0.0.1", changed("Rolegate-Groups", "crew,staff"));
+  for (const requirement of [
+    { groups: ["staff"] },
+    { groups: ["other", "crew"] },
+    { roles: ["admin"], groups: ["crew"] },
+    { roles: ["author"], groups: ["other"] },
+    { roles: ["author"], groups: [] },
+  ]) {
+    assert.equal(new ProxyIdentity(["127.0.0.1"], requirement).userOf(member).id, 7);
+  }
+  for (const requirement of [{ groups: ["other"] }, { roles: ["admin"], groups: ["sta", "author"] }]) {
+    assert.throws(() => new ProxyIdentity(["127.0.0.1"], requirement).userOf(member), Refused);
+  }
+  const staff = new ProxyIdentity(["127.0.0.1"], { groups: ["staff"] });
+  assert.throws(() => staff.userOf(from("127.0.0.1")), Refused);
+  // An empty requirement must not let any user pass.
+  for (const wrong of [{}, { groups: [] }, { roles: [], groups: [] }, { groups: "staff" }, { groups: [1] }, [], null]) {
+    assert.throws(() => new ProxyIdentity(["127.0.0.1"], wrong as never), TypeError, JSON.stringify(wrong));
+  }
+  assert.throws(() => new ProxyIdentity(["127.0.0.1"], ...(["admin", { groups: ["staff"] }] as never)), TypeError);
 });
 
 test("problem is logged once a minute and not shown", (context) => {
@@ -137,6 +177,10 @@ const inExpressWith = (trust: unknown): RequestListener => {
     response.send(inExpress.userOf(request).username);
   });
   app.get("/admin", inExpress.requireProxyUser(["127.0.0.1"], "admin"), () => assert.fail("it was let through"));
+  const staff = inExpress.requireProxyUser(["127.0.0.1"], { roles: ["admin"], groups: ["staff"] });
+  app.get("/staff", staff, (request, response) => {
+    response.send(inExpress.userOf(request).groups.join());
+  });
   return app;
 };
 
@@ -144,6 +188,8 @@ async function inFastifyWith(trustProxy: boolean): Promise<RequestListener> {
   const app = Fastify({ trustProxy });
   app.get("/", { onRequest: inFastify.requireProxyUser(["127.0.0.1"]) }, (request) => inFastify.userOf(request).username);
   app.get("/admin", { onRequest: inFastify.requireProxyUser(["127.0.0.1"], "admin") }, () => assert.fail("it was let through"));
+  const staff = inFastify.requireProxyUser(["127.0.0.1"], { roles: ["admin"], groups: ["staff"] });
+  app.get("/staff", { onRequest: staff }, (request) => inFastify.userOf(request).groups.join());
   await app.ready();
   return (request, response) => app.routing(request, response);
 }
@@ -171,6 +217,9 @@ for (const [name, make] of Object.entries(servers)) {
       }
       assert.deepEqual(await get(port, "127.0.0.1", "/", { "Rolegate-Username": "" }), refused);
       assert.equal((await get(port, "127.0.0.1", "/admin"))[0], 403);
+      assert.equal((await get(port, "127.0.0.1", "/staff", { "Rolegate-Groups": "crew" }))[0], 403);
+      const member = { "Rolegate-Groups": "crew,staff" };
+      assert.deepEqual(await get(port, "127.0.0.1", "/staff", member), [200, "crew,staff"]);
     });
   }
 }

@@ -50,7 +50,7 @@ for (const [file, code] of [["service.mjs", modules], ["service.cjs", commonJs]]
 
 const TYPED = `
 import { AuthClient, type User } from "@rolegate/client";
-import { requireRole } from "@rolegate/client/express";
+import { requireAnyOf, requireProxyUser, requireRole } from "@rolegate/client/express";
 import * as fastify from "@rolegate/client/fastify";
 import * as fetched from "@rolegate/client/fetch";
 import { bearerToken, errorResponse, ProxyIdentity } from "@rolegate/client";
@@ -63,6 +63,13 @@ export const GET = fetched.requireRole(client, ["author"], (request, user, param
 export const token: string = bearerToken(new Headers());
 export const body: (error: Parameters<typeof errorResponse>[0]) => string = (error) => errorResponse(error).body;
 export const proxied = new ProxyIdentity(["127.0.0.1"], "author");
+export const members = [requireAnyOf(client, { roles: ["admin"], groups: ["staff"] }),
+  requireProxyUser(["127.0.0.1"], { groups: ["staff"] }), requireProxyUser(["127.0.0.1"], "author", "admin")];
+export const memberHook = fastify.requireAnyOf(client, { groups: ["staff"] });
+export const POST = fetched.requireAnyOf(client, { groups: ["staff"] }, (request, user) => new Response(user.groups.join()));
+export const decision: Promise<User> = client.authorize("token", { groups: ["staff"] });
+// @ts-expect-error
+requireProxyUser(["127.0.0.1"], "admin", { groups: ["staff"] });
 // @ts-expect-error
 new ProxyIdentity();
 // @ts-expect-error

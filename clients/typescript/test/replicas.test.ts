@@ -32,7 +32,7 @@ class Replica {
     const codec = { requestSerialize: same, requestDeserialize: same };
     const both = { ...codec, responseSerialize: same, responseDeserialize: same };
     // The service of the previous release names the role only in `role`, so `roleName` is empty.
-    const names = { roleName: "", unknownRoleName: "" };
+    const names = { roleName: "", unknownRoleName: "", groupNames: [] };
     const user = { id: 1n, username: "ann", role: Role.ROLE_USER, disabled: false, ...names };
     const answer = Buffer.from(AuthorizeResponse.encode({ user }).finish());
     for (const name of ["Authorize", "Register"]) {

@@ -138,7 +138,8 @@ test("link without its token or end is malformed", () => {
   for (const [minLength, maxLength] of [[0, 0], [0, 72], [15, 14]] as const) {
     assert.throws(() => passwordPolicyFrom({ minLength, maxLength }), Malformed);
   }
-  const user = { id: 1n, username: "ada", role: 1, roleName: "user", disabled: false, unknownRoleName: "" };
+  const names = { roleName: "user", unknownRoleName: "", groupNames: [] };
+  const user = { id: 1n, username: "ada", role: 1, disabled: false, ...names };
   assert.equal(newUserFrom({ user, passwordLink: link }).user.id, 1);
   // An auth-service without password links would send this response.
   assert.throws(() => newUserFrom({ user }), Malformed);

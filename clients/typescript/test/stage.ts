@@ -24,6 +24,7 @@ export interface Case {
   readonly token: string;
   readonly authorization?: string | null;
   readonly roles: string[];
+  readonly groups?: string[];
   readonly steps: Step[];
 }
 
