@@ -24,6 +24,11 @@ export interface ApiKey {
    * it.
    */
   readonly createdBy: string | undefined;
+  /**
+   * The names of the groups that the key has as far as its user is in them, in ascending order. `undefined` means that
+   * the key names no groups: with a role it then has none, and without a role it has those of its user.
+   */
+  readonly groups: readonly string[] | undefined;
 }
 
 /**
@@ -44,16 +49,28 @@ export function apiKeyFrom(message: WireApiKey | undefined): ApiKey {
   const hasRole = roleName !== undefined || message.role !== undefined;
   const role = hasRole ? roleFrom(roleName ?? "", message.role) : undefined;
   const [id, userId] = [idFrom(message.id), idFrom(message.userId)];
-  return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt, createdBy };
+  const groups = message.groups?.names;
+  return { id, userId, name, prefix, role, createdAt, expiresAt, lastUsedAt, createdBy, groups };
 }
 
 /**
- * Converts a new key. Throws `Malformed` instead of returning the key if it belongs to another user than
- * requested.
+ * Converts a new key. Throws `Malformed` instead of returning the key if it belongs to another user or names other
+ * groups than requested.
  */
-export function newApiKeyFrom(message: CreateApiKeyResponse, userId: number | undefined): NewApiKey {
+export function newApiKeyFrom(
+  message: CreateApiKeyResponse,
+  userId: number | undefined,
+  groups?: readonly string[] | undefined,
+): NewApiKey {
   const apiKey = apiKeyFrom(message.apiKey);
   // The previous version of the service ignores the user, so the key would belong to the actor, who is an admin.
   if (userId !== undefined && userId !== apiKey.userId) throw new Malformed("an API key of another user");
+  // It also ignores the groups, so the key could have all groups of its user after an upgrade.
+  if (groups && !hasSameNames(groups, apiKey.groups)) throw new Malformed("an API key without the requested groups");
   return { key: message.key, apiKey };
+}
+
+function hasSameNames(requested: readonly string[], granted: readonly string[] | undefined): boolean {
+  if (!granted) return false;
+  return requested.every((name) => granted.includes(name)) && granted.every((name) => requested.includes(name));
 }

@@ -1,6 +1,7 @@
 /** The client, with one method for each call of the contract. */
 
 import { Client } from "@grpc/grpc-js";
+import { endFor, updatedUserFrom } from "./account-end.js";
 import { type ApiKey, apiKeyFrom, type NewApiKey, newApiKeyFrom } from "./api-key.js";
 import { type AuditPage, auditPageFrom, type AuditQuery, auditRequest } from "./audit.js";
 import { Batcher } from "./batcher.js";
@@ -9,10 +10,10 @@ import { OPTIONS, parseAddress, settingsFromEnv, type Tls } from "./channel.js";
 import { authorizeRequest, decide, type Decision, outcomesOf, refusedOr } from "./decisions.js";
 import { Malformed, RolegateError } from "./errors.js";
 import * as pb from "./generated/rolegate/auth/v1/auth.js";
+import { GroupCalls } from "./groups.js";
 import * as methods from "./methods.js";
 import type { Requirement, RolesOrRequirement } from "./requirement.js";
 import { type CurrentUser, currentUserFrom, type Session, sessionFrom } from "./session.js";
-import { SignIn } from "./sign-in.js";
 import {
   idFrom, optionalId, optionalIdFrom, type Role, roleFields, roleFrom, type User, userFrom, type UserPage,
 } from "./user.js";
@@ -31,7 +32,7 @@ const MAX_BATCH = 256;
  * `RolegateError`. A call ends after 5 seconds, or after 10 if it hashes a password. Calls that change nothing are
  * repeated if they reached no replica.
  */
-export class AuthClient extends SignIn {
+export class AuthClient extends GroupCalls {
   readonly #client: Client;
   readonly #passwords: Client;
   readonly #decisions: Batcher<Decision, User>;
@@ -133,18 +134,22 @@ export class AuthClient extends SignIn {
   }
 
   /**
-   * Renames a user, disables or enables the user, or both at once. A new name revokes the user's access tokens,
-   * but not the sessions and API keys.
+   * Renames a user, disables or enables the user, sets the end of the account, or does several of these at once.
+   *
+   * A new name revokes the user's access tokens, but not the sessions and API keys. The account ends at `until`,
+   * without its fraction of a second; `null` removes the end. Rejects with `Malformed` if the service has ignored the
+   * end, as the previous version does. The other changes were then made.
    */
   async updateUser(
     actor: string,
     id: number,
-    update: { username?: string; disabled?: boolean },
+    update: { username?: string; disabled?: boolean; until?: Date | null },
     context: Context = {},
   ): Promise<User> {
-    const { username, disabled } = update;
-    const message = { userId: BigInt(id), username, disabled };
-    return userFrom((await this.call(methods.UPDATE_USER, message, context, actor)).user);
+    const { username, disabled, until } = update;
+    const message = { userId: BigInt(id), username, disabled, end: endFor(until) };
+    const response = await this.call(methods.UPDATE_USER, message, context, actor);
+    return updatedUserFrom(response, until);
   }
 
   /** Replaces the role of a user. Every later decision uses the new role. */
@@ -215,20 +220,31 @@ export class AuthClient extends SignIn {
   /**
    * Creates an API key with at most `role`. Without it, the key has the role of its user.
    *
+   * The key has those of `groups` that its user is in. Without `groups`, a key with a role has none, and a key without
+   * a role has the groups of its user. Rejects with `Malformed` if the service has ignored `groups`, as the previous
+   * version does.
+   *
    * The key belongs to the bearer of `actor`, or to the user with `userId`. An admin who creates a key for another
    * user must name a role.
    */
   async createApiKey(
     actor: string,
     name: string,
-    options: { role?: Role | undefined; expiresAt?: Date | undefined; userId?: number | undefined } = {},
+    options: {
+      role?: Role | undefined;
+      expiresAt?: Date | undefined;
+      userId?: number | undefined;
+      groups?: readonly string[] | undefined;
+    } = {},
     context: Context = {},
   ): Promise<NewApiKey> {
-    const { role, expiresAt, userId } = options;
+    const { role, expiresAt, userId, groups } = options;
     const fields = role !== undefined && roleFields(role);
-    const message = { name, ...fields, expiresAt, userId: optionalId(userId) };
+    // An empty list must also be sent, because a key without a list can have all groups of its user.
+    const groupNames = groups === undefined ? undefined : { names: [...groups] };
+    const message = { name, ...fields, expiresAt, userId: optionalId(userId), groups: groupNames };
     const response = await this.call(methods.CREATE_API_KEY, message, context, actor);
-    return newApiKeyFrom(response, userId);
+    return newApiKeyFrom(response, userId, groups);
   }
 
   /** Lists the API keys of a user by ascending id. Without a user id, the user is the bearer of `actor`. */

@@ -4,8 +4,8 @@
  * `@rolegate/client/express`, `@rolegate/client/fastify` and `@rolegate/client/fetch` protect the endpoints of a
  * service. `@rolegate/client/testing` starts the real services for a test.
  *
- * Inside the package, `client.ts` and `sign-in.ts` have the methods, `methods.ts` describes the calls, and
- * `calls.ts` makes them. Decisions first go through `batcher.ts`, so that they share calls. `channel.ts` has
+ * Inside the package, `client.ts`, `groups.ts` and `sign-in.ts` have the methods, `methods.ts` describes the calls,
+ * and `calls.ts` makes them. Decisions first go through `batcher.ts`, so that they share calls. `channel.ts` has
  * the address of auth-service, `health.ts` chooses the replica, and `status.ts` turns gRPC statuses into the
  * errors of `errors.ts`.
  */
@@ -23,6 +23,9 @@ export {
   RolegateError,
   Unavailable,
 } from "./errors.js";
+export {
+  type Group, type GroupPage, type Member, type MemberPage, type Membership, type UserGroup,
+} from "./group.js";
 export { bearerToken, errorResponse, type ErrorResponse, userOf } from "./http.js";
 export { IdentityRefused, ProxyIdentity } from "./identity.js";
 export { type NewUser, type PasswordLink, type PasswordLinkHolder, type PasswordPolicy } from "./password-link.js";

@@ -213,6 +213,58 @@ export const LIST_ROLES = {
   isRead: true,
 } satisfies Method<pb.ListRolesRequest, pb.ListRolesResponse>;
 
+export const CREATE_GROUP = {
+  name: "CreateGroup",
+  request: pb.CreateGroupRequest,
+  response: pb.CreateGroupResponse,
+} satisfies Method<pb.CreateGroupRequest, pb.CreateGroupResponse>;
+
+export const LIST_GROUPS = {
+  name: "ListGroups",
+  request: pb.ListGroupsRequest,
+  response: pb.ListGroupsResponse,
+  isRead: true,
+} satisfies Method<pb.ListGroupsRequest, pb.ListGroupsResponse>;
+
+export const GET_GROUP = {
+  name: "GetGroup",
+  request: pb.GetGroupRequest,
+  response: pb.GetGroupResponse,
+  isRead: true,
+} satisfies Method<pb.GetGroupRequest, pb.GetGroupResponse>;
+
+export const DELETE_GROUP = {
+  name: "DeleteGroup",
+  request: pb.DeleteGroupRequest,
+  response: pb.DeleteGroupResponse,
+} satisfies Method<pb.DeleteGroupRequest, pb.DeleteGroupResponse>;
+
+export const LIST_MEMBERS = {
+  name: "ListMembers",
+  request: pb.ListMembersRequest,
+  response: pb.ListMembersResponse,
+  isRead: true,
+} satisfies Method<pb.ListMembersRequest, pb.ListMembersResponse>;
+
+export const SET_MEMBERSHIP = {
+  name: "SetMembership",
+  request: pb.SetMembershipRequest,
+  response: pb.SetMembershipResponse,
+} satisfies Method<pb.SetMembershipRequest, pb.SetMembershipResponse>;
+
+export const DELETE_MEMBERSHIP = {
+  name: "DeleteMembership",
+  request: pb.DeleteMembershipRequest,
+  response: pb.DeleteMembershipResponse,
+} satisfies Method<pb.DeleteMembershipRequest, pb.DeleteMembershipResponse>;
+
+export const LIST_USER_GROUPS = {
+  name: "ListUserGroups",
+  request: pb.ListUserGroupsRequest,
+  response: pb.ListUserGroupsResponse,
+  isRead: true,
+} satisfies Method<pb.ListUserGroupsRequest, pb.ListUserGroupsResponse>;
+
 export const LIST_AUDIT = {
   name: "ListAudit",
   request: pb.ListAuditRequest,

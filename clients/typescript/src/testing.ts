@@ -4,6 +4,10 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import type { Socket } from "node:net";
 import { createInterface } from "node:readline";
+import { AuthClient } from "./client.js";
+import { RolegateError } from "./errors.js";
+import type { GroupPage } from "./group.js";
+import type { UserPage } from "./user.js";
 
 const INSTALL =
   "install it from a checkout of Rolegate with `cargo install --locked --path test-server`, " +
@@ -69,6 +73,19 @@ export class RolegateServer {
     return answer["access_token"] as string;
   }
 
+  /** Adds a user to a group, and creates the group if it does not exist. The membership ends at `until`. */
+  async addToGroup(username: string, group: string, until?: Date): Promise<void> {
+    const client = new AuthClient(this.grpc);
+    try {
+      const { accessToken } = await client.login("admin", "admin-password");
+      const userId = await findUser(client, accessToken, username);
+      const groupId = await createOrFindGroup(client, accessToken, group);
+      await client.setMembership(accessToken, groupId, userId, until);
+    } finally {
+      client.close();
+    }
+  }
+
   /** Moves the clock by which access tokens (after 30 minutes) and sessions expire. */
   async advance(seconds: number): Promise<void> {
     await this.#command({ command: "clock", advance_seconds: seconds });
@@ -101,6 +118,33 @@ export class RolegateServer {
   async #command(command: Record<string, unknown>): Promise<void> {
     await post(this.control, command);
   }
+}
+
+async function findUser(client: AuthClient, admin: string, username: string): Promise<number> {
+  let after: number | undefined = 0;
+  while (after !== undefined) {
+    const page: UserPage = await client.listUsers(admin, { limit: 200, after, usernamePrefix: username });
+    const user = page.users.find((listed) => listed.username === username);
+    if (user) return user.id;
+    after = page.next;
+  }
+  throw new Error(`no user is named ${username}`);
+}
+
+async function createOrFindGroup(client: AuthClient, admin: string, name: string): Promise<number> {
+  try {
+    return (await client.createGroup(admin, name)).id;
+  } catch (error) {
+    if (!(error instanceof RolegateError) || error.reason !== "GROUP_TAKEN") throw error;
+  }
+  let after: number | undefined = 0;
+  while (after !== undefined) {
+    const page: GroupPage = await client.listGroups(admin, { limit: 200, after });
+    const group = page.groups.find((listed) => listed.name === name);
+    if (group) return group.id;
+    after = page.next;
+  }
+  throw new Error(`no group is named ${name}`);
 }
 
 async function post(url: string, body: Record<string, unknown>): Promise<Record<string, unknown>> {

@@ -4,9 +4,10 @@ import type { Client, Metadata, ServiceError } from "@grpc/grpc-js";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Malformed, RolegateError, Unavailable } from "./errors.js";
 import type { WatchUsersRequest, WatchUsersResponse } from "./generated/rolegate/auth/v1/auth.js";
+import { type Membership, membershipFrom } from "./group.js";
 import { WATCH_USERS } from "./methods.js";
 import { errorOf } from "./status.js";
-import { idFrom, optionalId, type Role, roleFrom } from "./user.js";
+import { idFrom, optionalId, optionalTimeFrom, type Role, roleFrom } from "./user.js";
 
 /**
  * The delay in milliseconds before the next stream. It doubles after each stream that brings no revision, up to
@@ -39,7 +40,10 @@ export interface SnapshotStart {
   readonly revision: undefined;
 }
 
-/** The state of a user after a change. */
+/**
+ * The state of a user after a change. No event is sent when a membership or an account ends, so apply these ends by
+ * your own clock.
+ */
 export interface UserChange {
   readonly kind: "change";
   /** The revision of the change; `undefined` in a snapshot. */
@@ -52,6 +56,13 @@ export interface UserChange {
   readonly disabled: boolean;
   /** True if the user was deleted. The id can exist again only if an operator imports it. */
   readonly deleted: boolean;
+  /**
+   * The groups that the user is in, by ascending name. They may be newer than the change. `undefined` means that they
+   * are not known, because a service of the previous version has answered: the groups before then still count.
+   */
+  readonly groups: readonly Membership[] | undefined;
+  /** The time at which the account ends; `undefined` if it never ends, and if the groups are not known. */
+  readonly until: Date | undefined;
   /** Identifies the history of users up to this change; missing in a snapshot. */
   readonly seal?: string;
 }
@@ -116,7 +127,7 @@ export class Watch {
   }
 }
 
-/** Converts an event. Throws `Malformed` for a user without an id or a role. */
+/** Converts an event. Throws `Malformed` for a user without an id or a role, or with a group without a name. */
 function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | WatchProgress {
   const seal = item.value.seal ? { seal: item.value.seal } : {};
   if (item.$case === "progress") return { kind: "progress", revision: idFrom(item.value.revision), ...seal };
@@ -124,7 +135,10 @@ function eventFrom(item: NonNullable<WatchUsersResponse["item"]>): UserChange | 
   if (change.userId < 1n) throw new Malformed("a user without an id");
   const [userId, role] = [idFrom(change.userId), roleFrom(change.roleName)];
   const revision = idFrom(change.revision) || undefined;
-  return { kind: "change", revision, userId, username, role, disabled, deleted, ...seal };
+  const groups = change.groups?.groups.map(membershipFrom);
+  const until = optionalTimeFrom(change.until);
+  const state = { role, disabled, deleted, groups, until };
+  return { kind: "change", revision, userId, username, ...state, ...seal };
 }
 
 /**

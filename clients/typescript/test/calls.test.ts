@@ -184,6 +184,83 @@ test("added role is a name like the others", async () => {
   }
 });
 
+/** Returns a time in whole seconds, this many hours from now. */
+const later = (hours: number) => new Date(Math.floor(Date.now() / 1000) * 1000 + hours * 3_600_000);
+
+test("user is in a group until the membership is removed", async () => {
+  const name = "typescript member";
+  const user = await auth.register(name, "password");
+  const token = (await auth.login(name, "password")).accessToken;
+  const group = await auth.createGroup(admin, "typescript-staff");
+  assert.deepEqual(group, { id: group.id, name: "typescript-staff", members: 0 });
+  const groups = [group.name];
+  await assert.rejects(auth.authorize(token, { groups }), refused("ROLE_INSUFFICIENT"));
+  const until = later(1);
+  await auth.setMembership(admin, group.id, user.id, until);
+  assert.deepEqual((await auth.authorize(token, { roles: ["admin"], groups })).groups, groups);
+  assert.deepEqual((await auth.getUser(admin, user.id)).groups, groups);
+  assert.equal((await auth.getGroup(admin, group.id)).members, 1);
+  const members = [{ userId: user.id, username: name, until }];
+  assert.deepEqual(await auth.listMembers(admin, group.id), { members, next: undefined });
+  const [membership] = await auth.listUserGroups(token);
+  assert.deepEqual(membership, { id: group.id, name: group.name, until });
+  await auth.setMembership(admin, group.id, user.id);
+  assert.equal((await auth.listUserGroups(admin, user.id))[0]?.until, undefined);
+  await auth.deleteMembership(admin, group.id, user.id);
+  await assert.rejects(auth.authorize(token, { groups }), refused("ROLE_INSUFFICIENT"));
+  const again = auth.deleteMembership(admin, group.id, user.id);
+  await assert.rejects(again, refused("MEMBERSHIP_NOT_FOUND"));
+  assert.deepEqual(await auth.listUserGroups(token), []);
+});
+
+test("groups follow rules", async () => {
+  const user = await auth.register("typescript rules", "password");
+  const group = await auth.createGroup(admin, "typescript-rules");
+  await assert.rejects(auth.createGroup(admin, group.name), refused("GROUP_TAKEN"));
+  for (const bad of ["", "Staff", "admin", "editor", "a".repeat(33)]) {
+    await assert.rejects(auth.createGroup(admin, bad), refused("GROUP_INVALID"), bad);
+  }
+  const page = await auth.listGroups(admin, { limit: 1, after: group.id - 1 });
+  assert.deepEqual(page.groups, [group]);
+  await assert.rejects(auth.setMembership(admin, group.id, user.id, later(-1)), refused("END_INVALID"));
+  await assert.rejects(auth.setMembership(admin, group.id, 2 ** 50), refused("USER_NOT_FOUND"));
+  const unknown = auth.authorize(admin, { roles: ["admin"], groups: ["unknown"] });
+  await assert.rejects(unknown, refused("REQUEST_INVALID"));
+  await auth.setMembership(admin, group.id, user.id);
+  assert.deepEqual(await auth.deleteGroup(admin, group.id), { ...group, members: 1 });
+  await assert.rejects(auth.getGroup(admin, group.id), refused("GROUP_NOT_FOUND"));
+  await assert.rejects(auth.authorize(admin, { groups: [group.name] }), refused("REQUEST_INVALID"));
+});
+
+test("API key has those of its groups that its user is in", async () => {
+  const name = "typescript group keys";
+  const user = await auth.register(name, "password");
+  const token = (await auth.login(name, "password")).accessToken;
+  const group = await auth.createGroup(admin, "typescript-keys");
+  const groups = [group.name];
+  const named = await auth.createApiKey(token, "named", { groups });
+  const withRole = await auth.createApiKey(token, "role only", { role: "user" });
+  const plain = await auth.createApiKey(token, "plain");
+  const keys = [named, withRole, plain];
+  assert.deepEqual(keys.map(({ apiKey }) => apiKey.groups), [groups, undefined, undefined]);
+  await assert.rejects(auth.authorize(named.key, { groups }), refused("ROLE_INSUFFICIENT"));
+  await auth.setMembership(admin, group.id, user.id);
+  const users = await Promise.all(keys.map(({ key }) => auth.authorize(key)));
+  assert.deepEqual(users.map((bearer) => bearer.groups), [groups, [], groups]);
+  await assert.rejects(auth.deleteGroup(admin, group.id), refused("GROUP_IN_USE"));
+  const unknown = auth.createApiKey(token, "unknown", { groups: ["unknown"] });
+  await assert.rejects(unknown, refused("API_KEY_INVALID"));
+});
+
+test("account has an end until it is removed", async () => {
+  const user = await auth.register("typescript end", "password");
+  const until = later(1);
+  assert.deepEqual(await auth.updateUser(admin, user.id, { until }), { ...user, until });
+  assert.deepEqual((await auth.updateUser(admin, user.id, { disabled: true })).until, until);
+  assert.deepEqual(await auth.updateUser(admin, user.id, { disabled: false, until: null }), user);
+  await assert.rejects(auth.updateUser(admin, user.id, { until: later(-1) }), refused("END_INVALID"));
+});
+
 test("version before takes numbers and admits nobody by an added role", () => {
   for (const [name, numbers] of [["editor", []], ["Editor", [0]], ["", [0]], ["author", [2]]] as const) {
     assert.deepEqual(allowedRoles([name]), { roleNames: [name], roles: numbers, groupNames: [] });

@@ -68,6 +68,8 @@ export const members = [requireAnyOf(client, { roles: ["admin"], groups: ["staff
 export const memberHook = fastify.requireAnyOf(client, { groups: ["staff"] });
 export const POST = fetched.requireAnyOf(client, { groups: ["staff"] }, (request, user) => new Response(user.groups.join()));
 export const decision: Promise<User> = client.authorize("token", { groups: ["staff"] });
+export const ended: Promise<User> = client.updateUser("key", 2, { until: new Date() });
+export const endless: Promise<User> = client.updateUser("key", 2, { until: null });
 // @ts-expect-error
 requireProxyUser(["127.0.0.1"], "admin", { groups: ["staff"] });
 // @ts-expect-error
@@ -77,7 +79,7 @@ fetched.requireUser(client, (request, user) => user.username);
 export async function lastRevision(stored: number | undefined): Promise<number | undefined> {
   for await (const event of client.watchUsers("key", stored)) {
     stored = event.revision;
-    if (event.kind === "change") console.log(event.username, event.role);
+    if (event.kind === "change") console.log(event.username, event.role, event.groups?.[0]?.until, event.until);
     else if (event.kind === "progress") return event.revision;
   }
   return stored;

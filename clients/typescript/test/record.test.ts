@@ -56,7 +56,8 @@ test("watch has all users and then the changes behind each revision", async () =
     if (event.kind === "progress") break;
   }
   const about = { kind: "change", userId: user.id, username: user.username };
-  const created = { ...about, revision: undefined, role: "author", disabled: false, deleted: false };
+  const groups = { groups: [], until: undefined };
+  const created = { ...about, revision: undefined, role: "author", disabled: false, deleted: false, ...groups };
   assert.equal(snapshot[0]?.kind, "snapshot");
   assert.deepEqual(snapshot.at(-2), created);
   let revision = snapshot.at(-1)?.revision;
@@ -68,7 +69,7 @@ test("watch has all users and then the changes behind each revision", async () =
       if (event.kind !== "change") continue;
       assert((event.revision ?? 0) > (revision ?? 0));
       revision = event.revision;
-      const { seal, ...change } = event;
+      const { seal, groups, until, ...change } = event;
       assert.deepEqual(change, { ...about, revision, role: "editor", disabled, deleted });
       assert(Number(seal?.split(":")[0]) >= (revision ?? 0));
       break;

@@ -37,6 +37,24 @@ test("service allows what the user may", async (context) => {
   assert.equal(await status(await server.login("bob", "another one")), 403);
 });
 
+test("user is in the groups of the test", async (context) => {
+  const server = await RolegateServer.start("--user", "ada:a password", "--user", "bob:another one");
+  const auth = new AuthClient(server.grpc);
+  context.after(() => {
+    auth.close();
+    server.stop();
+  });
+  for (const group of ["crew", "staff", "staff"]) await server.addToGroup("ada", group);
+  const [ada, bob] = [await server.login("ada", "a password"), await server.login("bob", "another one")];
+  assert.deepEqual((await auth.authorize(ada, { groups: ["staff"] })).groups, ["crew", "staff"]);
+  await assert.rejects(auth.authorize(bob, { groups: ["crew"] }), { reason: "ROLE_INSUFFICIENT" });
+  const until = new Date(Math.floor(Date.now() / 1000) * 1000 + 3_600_000);
+  await server.addToGroup("bob", "crew", until);
+  const [crew] = await auth.listUserGroups(bob);
+  assert.deepEqual([crew?.name, crew?.until], ["crew", until]);
+  await assert.rejects(server.addToGroup("nobody", "crew"), /no user is named nobody/);
+});
+
 test("token ends by the clock and by a revocation", async (context) => {
   const { server, reports, status } = await service(context);
   const token = await server.login("ada", "a password");

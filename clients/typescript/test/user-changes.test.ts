@@ -16,7 +16,7 @@ beforeEach(() => log.mock.resetCalls());
 
 const changed = (revision: number | undefined, userId: number, deleted = false) => {
   const user = { userId, username: `user ${userId}`, role: "user", disabled: false };
-  return { kind: "change", revision, ...user, deleted };
+  return { kind: "change", revision, ...user, deleted, groups: undefined, until: undefined };
 };
 const progressed = (revision: number) => ({ kind: "progress", revision });
 const refused = (reason: string) => (error: unknown) =>
@@ -107,6 +107,30 @@ test("refusal for now is an interruption", async () => {
 
 test("user without an id or a role is malformed", async () => {
   for (const bad of [change(4, 0), change(4, 1, { roleName: "" }), change(4, 1, { roleName: "Admin" })]) {
+    await assert.rejects(watch(new Streams([bad]), 1, 3), Malformed);
+  }
+});
+
+test("groups and ends are known only if the service sends them", async () => {
+  const until = new Date("2030-01-02T03:04:05Z");
+  const seconds = BigInt(until.getTime() / 1000);
+  const groups = { groups: [{ id: 0n, name: "crew" }, { id: 0n, name: "staff", until }] };
+  const streams = new Streams([
+    change(4, 1),
+    change(5, 1, { groups: { groups: [] } }),
+    change(6, 1, { groups, until: seconds }),
+  ]);
+  const memberships = [{ group: "crew", until: undefined }, { group: "staff", until }];
+  assert.deepEqual(await watch(streams, 3, 3), [
+    changed(4, 1),
+    { ...changed(5, 1), groups: [] },
+    { ...changed(6, 1), groups: memberships, until },
+  ]);
+});
+
+test("group without a name and time beyond all years are malformed", async () => {
+  const nameless = { groups: { groups: [{ id: 0n, name: "" }] } };
+  for (const bad of [change(4, 1, nameless), change(4, 1, { until: 1n << 62n })]) {
     await assert.rejects(watch(new Streams([bad]), 1, 3), Malformed);
   }
 });
