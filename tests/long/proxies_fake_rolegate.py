@@ -13,10 +13,10 @@ from envoy_data_plane.google.rpc import Status
 # The codes in Rolegate's answers to Envoy for these statuses. Other statuses are gRPC errors.
 CODES = {200: grpc.StatusCode.OK, 303: grpc.StatusCode.UNAUTHENTICATED, 429: grpc.StatusCode.RESOURCE_EXHAUSTED,
          503: grpc.StatusCode.UNAVAILABLE}
-IDENTITY = (7, "ann", "user")
+IDENTITY = (7, "ann", "user", "crew,staff")
 HEADERS = {
-    200: dict(zip(("rolegate-user-id", "rolegate-username", "rolegate-role", "remote-user"),
-                  map(str, (*IDENTITY, "ann")))),
+    200: {"rolegate-user-id": "7", "rolegate-username": "ann", "rolegate-role": "user", "rolegate-groups": "crew,staff",
+          "remote-user": "ann", "remote-groups": "crew,staff"},
     303: {"location": "/sign-in?return=%2Fx%3Fa%3D1", "cache-control": "no-store"},
 }
 

@@ -12,6 +12,7 @@ from proxies_upgrades import FORGED, IDENTITY, head, read
 REMOTE = ["Remote-User", "X-Remote-User", "X-WEBAUTH-USER", "X-Forwarded-User", "Remote-Groups", "Remote-Email",
           "Remote-Name"]
 NAMES = ["Rolegate-Role", "rolegate-role", "ROLEGATE-ROLE", "Rolegate_Role", "Rolegate-User-Id", "Rolegate_User_Id",
+         "Rolegate-Groups", "rolegate-groups", "Rolegate_Groups", "rolegate_groups", "Rolegate.Groups", "Rolegate+Groups",
          "Rolegate-User_Id", "rolegate_username", "Rolegate-Username", "rolegate.role", "Rolegate.User-Id",
          "Rolegate.User.Id", "rolegate.username", "Rolegate+Role", "rolegate~user-id",
          # Applications take these headers for an identity, in any spelling that their servers treat as the same.
@@ -47,7 +48,7 @@ def removed_identities(proxy, ann, admin):
     """Checks headers that `Connection` names, because a proxy removes these (RFC 9110, section 7.6.1)."""
     refused = [403] if proxy.name == "traefik" else [400]
     for named in ("Rolegate-Role", "close, rolegate-role, rolegate-user-id", "upgrade, ROLEGATE-USERNAME",
-                  "Remote-User", "close, remote-email"):
+                  "Remote-User", "close, remote-email", "Rolegate-Groups", "close, remote-groups"):
         proxy.expect([200, *refused], "/x", ann.bearer, ("Connection", named), identity=ann.identity)
         proxy.expect([200, *refused], "/admin", ("Connection", named), admin.basic, identity=admin.identity)
     proxy.expect([200, 401], "/x", ann.bearer, ("Connection", "authorization"), identity=ann.identity)

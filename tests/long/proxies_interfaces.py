@@ -46,6 +46,9 @@ class Interface(socketserver.ThreadingTCPServer):
     def report(self, params):
         self.received += 1
         headers = [[name[5:].replace("_", "-").lower(), value] for name, value in params if name.startswith("HTTP_")]
+        if "HTTP_ROLEGATE_USER_ID" not in dict(params):
+            # nginx also sends the groups without a decision. They are empty then, and say nothing about a user.
+            headers = [it for it in headers if it not in (["rolegate-groups", ""], ["remote-groups", ""])]
         body = json.dumps({"path": dict(params).get("REQUEST_URI"), "headers": headers, "params": params})
         return (RESPONSE.format(len(body)) + body).encode()
 
@@ -188,7 +191,7 @@ def names_are_the_same():
     # `Host` is not among them, because it is passed unchanged.
     expected = names("rolegate-headers.conf", r"^proxy_set_header (\S+)") - {"HOST"} | {"PROXY"}
     for kind in ("fastcgi", "uwsgi"):
-        found = names(f"rolegate-{kind}.conf", rf"^{kind}_param HTTP_(\S+) .* if_not_empty;$")
+        found = names(f"rolegate-{kind}.conf", rf"^{kind}_param HTTP_(\S+) .*;$")
         assert found == expected, (kind, found ^ expected)
 
 

@@ -22,6 +22,7 @@ ADDED = [
     [("Content-Length", "4\r\n\r\n")],
     [("Transfer-Encoding", "chunked\r\n\r\n0")],
     [("Rolegate-Role", "admin")],
+    [("Rolegate-Groups", "staff")],
     [("Rolegate-User-Id", "1"), ("Rolegate-Username", "admin"), ("Rolegate-Role", "admin")],
 ]
 REPLACED = [
@@ -35,7 +36,7 @@ REPLACED = [
 # nginx before 1.23 reads only the first of several headers, and passes only that one on.
 FIRST_COUNTS = {"nginx": [[("Origin", ELSEWHERE)], [METHOD]]}
 # Envoy removes these headers before it looks at anything else, so a preflight without them arrives.
-REMOVED = {"envoy": ["Upgrade", "Rolegate-Role"]}
+REMOVED = {"envoy": ["Upgrade", "Rolegate-Role", "Rolegate-Groups"]}
 
 
 def preflights(proxy):

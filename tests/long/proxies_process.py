@@ -167,11 +167,12 @@ class Proxy:
 
 
 def check_identity(seen, identity, what):
-    """Checks that the application sees exactly this identity, and no credentials."""
-    names = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
-    expected = list(zip(names, map(str, identity))) if identity else []
+    """Checks that the application sees exactly this identity, and no credentials. The identity is an id, a name, a role
+    and the names of the groups, joined by commas."""
+    names = ["rolegate-user-id", "rolegate-username", "rolegate-role", "rolegate-groups"]
+    expected = list(zip(names, map(str, identity), strict=True)) if identity else []
     if identity:
-        expected.append(("remote-user", identity[1]))
+        expected += [("remote-user", identity[1]), ("remote-groups", identity[3])]
     if identity and re.fullmatch("[^@]+@[^@]+", identity[1]):
         expected.append(("remote-email", identity[1]))
     found = sorted((name.lower(), value) for name, value in seen["headers"] if IDENTITY.match(name))

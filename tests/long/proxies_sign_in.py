@@ -126,7 +126,7 @@ def in_chromium(browser, deployment, user, other, admin, password):
     browser.execute_script("document.cookie = 'theme=dark; path=/'")
     call("PUT", f"/users/{user.id}/role", {"role": "admin"}, admin.token, deployment.urls)
     seen = person.sign_in()
-    check_identity(seen, (*user.identity[:2], "admin"), deployment.name)
+    check_identity(seen, (*user.identity[:2], "admin", ""), deployment.name)
     cookies = [value for name, value in seen["headers"] if name.lower() == "cookie"]
     assert cookies == ["theme=dark"], (deployment.name, cookies)
     assert browser.execute_script("return document.cookie") == "theme=dark", deployment.name

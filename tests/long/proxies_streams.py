@@ -19,7 +19,7 @@ HELD = 3
 # The seconds in which a proxy must give up an unfinished head. The default of nginx is 60.
 HEAD_DEADLINE = 90
 KEY = [("Connection", "Upgrade"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")]
-NAMES = ["rolegate-user-id", "rolegate-username", "rolegate-role"]
+NAMES = ["rolegate-user-id", "rolegate-username", "rolegate-role", "rolegate-groups"]
 
 
 def upload(proxy, ann):

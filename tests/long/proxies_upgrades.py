@@ -13,7 +13,8 @@ from proxies_network import connected
 SETTINGS = ("HTTP2-Settings", "AAMAAABkAARAAAAAAAIAAAAA")
 CONNECTION = ("Connection", "Upgrade, HTTP2-Settings")
 FORGED = "forged-by-the-client"
-IDENTITY = [("rolegate-user-id", "1"), ("rolegate-username", "eve"), ("rolegate-role", FORGED)]
+IDENTITY = [("rolegate-user-id", "1"), ("rolegate-username", "eve"), ("rolegate-role", FORGED),
+            ("rolegate-groups", FORGED), ("remote-groups", FORGED)]
 # The header lines of requests that ask for a tunnel.
 UPGRADES = [
     [("Upgrade", "h2c")],

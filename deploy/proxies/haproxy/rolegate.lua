@@ -17,6 +17,8 @@ local TIMEOUT = 20000
 local IDENTITY = { "rolegate-user-id", "rolegate-username", "rolegate-role" }
 -- These may be missing: not every user has an email address, and older gateways do not send them.
 local REMOTE = { "remote-user", "remote-email" }
+-- The application always gets these. They are empty for a user without groups, and if an older gateway sends none.
+local GROUPS = { "rolegate-groups", "remote-groups" }
 -- These headers tell Rolegate where a browser's request comes from. It checks that beside Authorization, too: a browser
 -- may add a password that it remembers to requests of pages of other sites. If the session ended before a form was
 -- sent, people return to the page in Referer.
@@ -163,6 +165,9 @@ core.register_action("rolegate", { "http-req" }, function(txn, path)
     for _, name in ipairs(REMOTE) do
       local value = values(response.headers, name)[1]
       if value then txn.http:req_set_header(name, value) end
+    end
+    for _, name in ipairs(GROUPS) do
+      txn.http:req_set_header(name, values(response.headers, name)[1] or "")
     end
     txn:set_var("txn.protected", true)
   end
