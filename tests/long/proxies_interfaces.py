@@ -141,7 +141,7 @@ def applications(name):
         yield FastCgi, changed(files, "haproxy.cfg", *HAPROXY)
 
 
-def interfaces(name, ann, admin):
+def interfaces(name, ann, admin, joiner):
     for make, files in applications(name):
         application = make()
         proxy = InterfaceProxy(name, application, files)
@@ -149,6 +149,8 @@ def interfaces(name, ann, admin):
             forged_identities(proxy, ann)
             proxy.expect(200, "/admin/x", admin.basic, ("Remote-User", "eve"), identity=admin.identity)
             proxy.expect(200, "/x", ann.bearer, identity=ann.identity, method="POST", body="a=b")
+            # This user is in as many groups as possible.
+            proxy.expect(200, "/x", joiner.bearer, ("Rolegate-Groups", "staff"), identity=joiner.identity)
             misleading_headers(proxy, ann)
             told_about_the_client(proxy)
             cookies(proxy)
