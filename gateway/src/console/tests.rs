@@ -14,7 +14,7 @@ use axum::{Router, body::Body};
 use std::{collections::BTreeSet, fs, path::Path};
 
 /// The maximum size of all files together, in bytes, including those of `/account` and `/set-password`.
-const MAX_SIZE: usize = 104_000;
+const MAX_SIZE: usize = 122_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
