@@ -46,6 +46,9 @@ const FIELDS = {
   Content: "content",
   "API key name": "name",
   "API key expiry": "days",
+  "Group name": "name",
+  "Group already": "name",
+  "End must": "until",
   "Invalid role": "role",
   "The last admin": "role",
 };

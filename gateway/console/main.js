@@ -3,6 +3,7 @@
 import { accountView } from "./account.js";
 import { auditView } from "./audit.js";
 import { el, fill } from "./dom.js";
+import { groupsView } from "./groups.js";
 import { app, forget, leave, main, startPage } from "./page.js";
 import { postsView } from "./posts.js";
 import { startRequests } from "./requests.js";
@@ -11,6 +12,7 @@ import { usersView } from "./users.js";
 
 const VIEWS = {
   users: { title: "Users", make: usersView },
+  groups: { title: "Groups", make: groupsView },
   posts: { title: "Posts", make: postsView },
   audit: { title: "Audit", make: auditView },
   account: { title: "Account", make: accountView },

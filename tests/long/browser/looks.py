@@ -269,7 +269,7 @@ def everything_works_by_keyboard_with_a_visible_focus(page):
         if tag != "BODY":
             assert width >= 2 and style != "none", f"{name}: the focus is not visible"
         reached.append(name)
-    for name in ("Skip to the content", "Users", "Sign out", "Search names", "Role", "Enabled or disabled",
+    for name in ("Skip to the content", "Users", "Groups", "Sign out", "Search names", "Role", "Enabled or disabled",
                  "New user", "Manage admin", "Next", "Requests"):
         assert name in reached, (name, reached)
     page.find("[type=search]").click()
