@@ -1,7 +1,7 @@
 // The dialog in which an admin manages a user.
 
 import { call, refresh } from "./api.js";
-import { ask, openDialog } from "./dialog.js";
+import { openDialog } from "./dialog.js";
 import { el, field, notify, plainInput } from "./dom.js";
 import { action, confirmed, errorAt, form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
@@ -10,6 +10,8 @@ import { makeLink } from "./password_link.js";
 import { session } from "./session.js";
 import { sessionList } from "./sessions.js";
 import { moment } from "./times.js";
+import { access } from "./user_access.js";
+import { userGroups } from "./user_groups.js";
 import { roleForm } from "./user_role.js";
 
 /** `changed(user)`, `removed()` and `reload()` keep the list up to date. */
@@ -18,6 +20,7 @@ export async function openUser(user, { changed, removed, reload }) {
   const isSelf = user.id === session.user.id;
   const isLast = isSelf && (await isLastAdmin());
   const keys = keyList(`${path}/keys`);
+  const groups = userGroups(user, path);
   const sessions = !isSelf && sessionList(`${path}/sessions`);
   const done = () => dialog.close();
   const own = el("a", { href: "#/account", onclick: done }, "Your password and your sessions");
@@ -27,7 +30,8 @@ export async function openUser(user, { changed, removed, reload }) {
     el("p", { class: "muted" }, facts.filter(Boolean).join(", "), ". ", el("a", { href: `#/audit?user_id=${user.id}`, onclick: done }, "What happened")),
     // Offers nothing that the API would refuse.
     !isLast && section("Role", roleForm(user, path, { changed, done, reload })),
-    isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin, so you cannot disable yourself or change your role.")),
+    isSelf && section("You", el("p", {}, own), isLast && el("p", { class: "muted" }, "You are the only enabled admin without an end, so you cannot disable yourself, end your account or change your role.")),
+    section("Groups", groups.element),
     !isSelf && section("Password", password(path, sessions.load), makeLink(path)),
     !isSelf && section("Second step", secondStep(path)),
     !isSelf && section("Sessions", sessions.element, tokens(path, sessions.load)),
@@ -37,13 +41,15 @@ export async function openUser(user, { changed, removed, reload }) {
     !isSelf && user.username !== "admin" && section("Delete", remove(user, path, done, removed)),
   ]);
   dialog.showModal();
+  groups.load();
   keys.load();
   if (sessions) sessions.load();
 }
 
 async function isLastAdmin() {
-  const admins = call("GET", "/users?role=admin&disabled=false&limit=2");
-  return admins.then(({ users }) => users.length < 2, () => false);
+  const admins = call("GET", "/users?role=admin&disabled=false&include=groups&limit=200");
+  const isOther = ({ id, until }) => id !== session.user.id && !until;
+  return admins.then(({ users, next }) => next === null && !users.some(isOther), () => false);
 }
 
 function section(title, ...content) {
@@ -81,22 +87,6 @@ function tokens(path, changed) {
       return message;
     },
   }).element;
-}
-
-function access(user, path, isSelf, changed) {
-  const show = () => (trigger.textContent = user.disabled ? "Enable" : "Disable");
-  const { element, trigger } = action({
-    explanation: "A disabled user keeps the name and the posts, but cannot sign in or use any API key or token.",
-    act: async () => {
-      if (isSelf && !(await ask("You are about to disable yourself. This session ends, and only another admin can enable you again.", "Disable"))) return;
-      const { disabled } = await call("PATCH", path, { body: { disabled: !user.disabled } });
-      changed({ disabled });
-      show();
-      return `${user.username} is now ${disabled ? "disabled" : "enabled"}.`;
-    },
-  });
-  show();
-  return element;
 }
 
 function rename(user, path, isSelf, changed, done) {

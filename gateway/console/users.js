@@ -39,7 +39,7 @@ export function usersView() {
     pending.abort();
     pending = new AbortController();
     const { signal } = pending;
-    const wanted = { limit: PAGE_SIZE, include: "times", ...filters.read(), after: pages.after };
+    const wanted = { limit: PAGE_SIZE, include: "times,groups", ...filters.read(), after: pages.after };
     list.setAttribute("aria-busy", "true");
     if (!rows.isConnected) fill(list, loading());
     try {

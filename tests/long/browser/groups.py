@@ -1,4 +1,6 @@
-"""Checks of the view of groups."""
+"""Checks of the view of groups, of the groups of a user, and of the end of an account."""
+
+import time
 
 from looks import check_view, tab_to
 from page import NARROW, SMALL, WIDE
@@ -27,6 +29,13 @@ def ends(server, members):
     status, page = server.api("GET", f"{members}?limit=200", token=server.token())
     assert status == 200, page
     return {it["username"]: it["until"] and it["until"].replace(".000Z", "Z") for it in page["members"]}
+
+
+def account_end(server, user):
+    """Returns the end of an account."""
+    page = server.api("GET", f"/users?include=groups&limit=1&after={user - 1}", token=server.token())[1]
+    until = page["users"][0]["until"]
+    return until and until.replace(".000Z", "Z")
 
 
 def set_end(page, place, text):
@@ -261,6 +270,111 @@ def a_group_that_does_not_exist_is_explained(page):
     assert not page.all("article h2") and not page.all("article .primary")
 
 
+def the_groups_of_a_user_are_in_the_dialog(page):
+    server = page.deployment
+    user = server.create("in-groups")
+    staff, shop = create_group(server, "staff"), create_group(server, "shop")
+    add(server, staff, user, "2098-12-04T20:30:00Z")
+    page.open("admin")
+    page.manage("in-groups")
+    place = "dialog [aria-label=Groups]"
+    page.find(f"{place} li", "staff")
+    page.click("dialog button", "Add to a group")
+    page.find("dialog [name=group]")
+    groups = [option.text for option in page.all("dialog [name=group] option")]
+    assert "shop" in groups and "staff" not in groups and groups == sorted(groups), groups
+    page.choose("dialog [name=group]", shop.split("/")[2])
+    page.click("dialog[aria-label='Add in-groups to a group'] form .primary")
+    page.find(f"{place} .message.good", "in-groups is in shop without an end.")
+    assert page.script("return document.activeElement.ariaLabel") == "Groups", "the focus is lost"
+    assert ends(server, shop) == {"in-groups": None}
+    page.click(f"{place} [aria-label='Change end of staff']")
+    set_end(page, "dialog[aria-label='in-groups in staff']", "")
+    page.click("dialog[aria-label='in-groups in staff'] form .primary")
+    page.find(f"{place} .message.good", "in-groups is in staff without an end.")
+    assert ends(server, staff) == {"in-groups": None}
+    for group in ("shop", "staff"):
+        page.click(f"{place} [aria-label='Remove {group}']")
+        page.click(f"{place} [aria-label='Remove: sure? {group}']")
+        page.find(f"{place} .message.good", f"in-groups was removed from {group}.")
+    page.find(place, "The user is in no group.")
+    assert ends(server, staff) == ends(server, shop) == {}
+
+
+def the_end_of_an_account_is_set_and_removed(page):
+    server = page.deployment
+    user = server.create("ends-some-day")
+    end = "2098-12-04T20:30:00Z"
+    in_zone(page, ZONE)
+    try:
+        page.open("admin")
+        page.manage("ends-some-day")
+        place = "dialog [aria-label='End of the account']"
+        set_end(page, place, "2020-01-01T12:00")
+        page.click(f"{place} button")
+        page.find(f"{place} .field .message.error", "End must be in the future.")
+        set_end(page, place, "2098-12-04T17:00")
+        page.click(f"{place} button")
+        page.find(f"{place} .message.good", f"The account ends on {moment(page, end)}.")
+        assert account_end(server, user) == end
+        close(page)
+        page.browser.refresh()
+        page.manage("ends-some-day")
+        assert page.find(f"{place} [name=until]").get_attribute("value") == "2098-12-04T17:00"
+        set_end(page, place, "")
+        page.click(f"{place} button")
+        page.find(f"{place} .message.good", "The account has no end.")
+        assert account_end(server, user) is None
+    finally:
+        in_zone(page, "")
+
+
+def an_account_that_has_ended_is_not_enabled_but_gets_another_end(page):
+    server = page.deployment
+    user = server.create("ended-by-now")
+    end = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 2))
+    assert server.api("PATCH", f"/users/{user}", {"until": end}, server.token())[0] == 200
+    server.wait(lambda: server.api("GET", f"/users/{user}", token=server.token())[1]["disabled"])
+    page.open("admin")
+    page.manage("ended-by-now")
+    page.click("dialog button", "Enable")
+    page.find("dialog .message", "ended-by-now stays disabled, because the account has ended.")
+    set_end(page, "dialog [aria-label='End of the account']", "")
+    page.click("dialog button", "Set end")
+    page.find("dialog .message.good", "The account has no end.")
+    page.find("dialog button", "Disable")
+    close(page)
+    page.wait(lambda: not page.all("td .chip"), "the list shows a disabled user")
+    assert not server.api("GET", f"/users/{user}", token=server.token())[1]["disabled"]
+
+
+def an_own_end_is_asked_and_is_not_offered_to_the_last_admin(page):
+    server = page.deployment
+    user = server.create("ends-too", "admin")
+    page.open("ends-too")
+    page.manage("ends-too")
+    place = "dialog [aria-label='End of the account']"
+    set_end(page, place, "2098-12-04T17:00")
+    page.click(f"{place} button")
+    page.find("dialog.question", "You are about to set an end of your own account.")
+    page.click("dialog.question button", "Cancel")
+    page.wait(lambda: not page.all("dialog.question"), "the question stays")
+    assert account_end(server, user) is None
+    page.click(f"{place} button")
+    page.click("dialog.question button", "Set end")
+    page.find(f"{place} .message.good")
+    assert account_end(server, user) is not None
+    # An admin whose account ends is none who would be left.
+    for other in server.api("GET", "/users?role=admin", token=server.token())[1]["users"]:
+        if other["username"] not in ("admin", "ends-too"):
+            assert server.api("DELETE", f"/users/{other['id']}", token=server.token())[0] == 200
+    page.open("admin")
+    page.manage("admin")
+    page.find("dialog", "You are the only enabled admin without an end")
+    assert not page.all(place)
+    assert server.api("DELETE", f"/users/{user}", token=server.token())[0] == 200
+
+
 def names_in_groups_that_look_like_html_are_text(page):
     server = page.deployment
     name = "<img src=y onerror=alert(1)>"
@@ -308,6 +422,13 @@ def views(page):
     page.go("#/groups/999999999")
     page.find(".failure")
     yield "no group"
+    page.go("#/users")
+    page.manage(long_user)
+    page.find("dialog [aria-label=Groups] li", long_name)
+    page.script("arguments[0].scrollIntoView()", page.find("dialog [aria-label=Groups]"))
+    yield "groups of a user"
+    page.script("arguments[0].scrollIntoView()", page.find("dialog [aria-label='End of the account']"))
+    yield "end of an account"
 
 
 def the_views_of_groups_are_accessible_and_fit_down_to_320_pixels(page):
@@ -352,6 +473,10 @@ CHECKS = [
     a_group_is_deleted_after_a_question_with_its_members,
     a_group_that_a_key_names_stays_and_the_keys_are_named,
     a_group_that_does_not_exist_is_explained,
+    the_groups_of_a_user_are_in_the_dialog,
+    the_end_of_an_account_is_set_and_removed,
+    an_account_that_has_ended_is_not_enabled_but_gets_another_end,
+    an_own_end_is_asked_and_is_not_offered_to_the_last_admin,
     names_in_groups_that_look_like_html_are_text,
     the_views_of_groups_are_accessible_and_fit_down_to_320_pixels,
     groups_need_no_mouse,

@@ -10,14 +10,14 @@ def the_pane_shows_what_the_page_asks(page):
     page.open("admin")
     page.find("tbody tr")
     assert page.requests()[::-1] == [
-        ("GET", "/me", "200"), ("GET", "/roles", "200"), ("GET", "/users?limit=25&include=times", "200")
+        ("GET", "/me", "200"), ("GET", "/roles", "200"), ("GET", "/users?limit=25&include=times%2Cgroups", "200")
     ]
     assert not page.all("#request-list"), "the pane is open at the start"
     page.click("#requests .toggle")
     times = [part.text for part in page.all("#requests summary .time")]
     assert all(time.endswith(" ms") for time in times), times
     page.type("[type=search]", "person00001")
-    page.wait(lambda: page.requests()[0] == ("GET", "/users?limit=25&include=times&search=person00001", "200"), "no search")
+    page.wait(lambda: page.requests()[0] == ("GET", "/users?limit=25&include=times%2Cgroups&search=person00001", "200"), "no search")
 
 
 def its_curl_lines_do_the_same_and_have_no_secret(page):

@@ -213,7 +213,7 @@ def an_own_change_asks_and_what_is_refused_is_not_offered(page):
     page.open("careful")
     page.manage("careful")
     sections = [heading.text for heading in page.all("dialog h3")]
-    assert sections == ["Role", "You", "Name", "API keys", "Access"], sections
+    assert sections == ["Role", "You", "Groups", "Name", "API keys", "Access"], sections
     page.click("dialog button", "Disable")
     page.find("dialog.question", "You are about to disable yourself.")
     page.click("dialog.question button", "Cancel")
@@ -271,7 +271,7 @@ def a_refusal_is_shown_at_its_field_with_the_stored_role(page):
     page.open("admin")
     page.manage("admin")
     page.find("dialog", "You are the only enabled admin")
-    assert [heading.text for heading in page.all("dialog h3")] == ["You", "API keys"]
+    assert [heading.text for heading in page.all("dialog h3")] == ["You", "Groups", "API keys"]
     page.press(Keys.ESCAPE)
     other = server.create("leaves-meanwhile", "admin")
     page.manage("admin")
