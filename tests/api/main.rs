@@ -39,6 +39,7 @@ mod ended_sessions;
 mod ext_authz;
 mod extra_roles;
 mod forward_auth;
+mod groups;
 mod grpc;
 mod guessing;
 mod health;
