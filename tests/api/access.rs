@@ -203,7 +203,7 @@ async fn call(api: &Api, operation: &str, id: &str, body: Option<Value>) -> Test
     let (method, template) = operation.split_once(' ').expect("a method and a path");
     let mut ids = id.split(' ');
     let fill = |segment| match segment {
-        "{user_id}" | "{id}" | "{key_id}" | "{session_id}" => {
+        "{user_id}" | "{id}" | "{key_id}" | "{session_id}" | "{group_id}" => {
             ids.next().expect("an id for each parameter")
         }
         segment => segment,

@@ -23,6 +23,10 @@ pub(super) enum Id {
     OwnSession,
     /// Another user and a new session of that user.
     OthersSession,
+    /// A new group without members.
+    Group,
+    /// A new group and another user who is in it.
+    Member,
     /// A new post of the caller, or of another author if the caller cannot write any.
     OwnPost,
     /// A new post of another author.
@@ -44,6 +48,8 @@ pub(super) enum Body {
     Link,
     Key,
     KeyWithRole,
+    Group,
+    End,
     Post,
 }
 
@@ -123,6 +129,23 @@ pub(super) const SAMPLES: &[(&str, Id, Body)] = &[
         Id::OthersKey,
         Body::None,
     ),
+    ("POST /groups", Id::None, Body::Group),
+    ("GET /groups", Id::None, Body::None),
+    ("GET /groups/{group_id}", Id::Group, Body::None),
+    ("DELETE /groups/{group_id}", Id::Group, Body::None),
+    ("GET /groups/{group_id}/members", Id::Group, Body::None),
+    (
+        "PUT /groups/{group_id}/members/{user_id}",
+        Id::Member,
+        Body::End,
+    ),
+    (
+        "DELETE /groups/{group_id}/members/{user_id}",
+        Id::Member,
+        Body::None,
+    ),
+    ("GET /profile/groups", Id::None, Body::None),
+    ("GET /users/{user_id}/groups", Id::User, Body::None),
     ("GET /posts", Id::None, Body::None),
     ("POST /posts", Id::None, Body::Post),
     ("GET /posts/{id}", Id::OthersPost, Body::None),
@@ -190,6 +213,14 @@ impl Id {
                     format!("{} {id}", others.author_id)
                 };
             }
+            (Self::Group, _) => return new_group(app).await.to_string(),
+            (Self::Member, _) => {
+                let group_id = new_group(app).await;
+                let admin = app.bearer.with_token(&app.admin().await.token);
+                let path = format!("/groups/{group_id}/members/{}", others.user_id);
+                admin.put(&path, &json!({})).await.expect(200);
+                return format!("{group_id} {}", others.user_id);
+            }
             (Self::OwnPost, kind) if !["none", "user"].contains(&kind.role()) => &caller.bearer,
             (Self::OwnPost | Self::OthersPost, _) => &others.author,
         };
@@ -224,6 +255,8 @@ impl Body {
             }
             Self::Key => Some(key()),
             Self::KeyWithRole => Some(json!({ "name": "a program", "role": "author" })),
+            Self::Group => Some(group()),
+            Self::End => Some(json!({ "until": "9000-01-01T00:00:00Z" })),
             Self::Post => Some(post()),
         }
     }
@@ -235,6 +268,16 @@ fn key() -> Value {
 
 fn post() -> Value {
     json!({ "title": "a title", "content": "some content" })
+}
+
+fn group() -> Value {
+    json!({ "name": unique_name().replace(' ', "-") })
+}
+
+/// Creates a group, and returns its id.
+async fn new_group(app: &TestApp) -> Value {
+    let admin = app.bearer.with_token(&app.admin().await.token);
+    admin.post("/groups", &group()).await.expect(201).json()["id"].clone()
 }
 
 fn unique_name() -> String {

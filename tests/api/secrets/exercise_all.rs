@@ -34,6 +34,7 @@ pub(super) async fn exercise_all(app: &TestApp) -> Vec<String> {
     let broken = [format!("{}x", ann.token), ann.token[1..].to_owned()];
     for token in [&ann.token, &admin.token].into_iter().chain(&broken) {
         with_a_token(&app.bearer.with_token(token), &ann, &bob).await;
+        groups(&app.bearer.with_token(token), &bob).await;
     }
     for token in [&ann.token, &admin.token].into_iter().chain(&broken) {
         posts(app, token).await;
@@ -358,6 +359,30 @@ async fn delete(api: &Api, path: &str) -> TestResponse {
 }
 
 /// Sends a truncated body.
+/// Manages groups, and sends secrets in the places of names and ends.
+async fn groups(api: &Api, bob: &TestUser) {
+    let created = api.post("/groups", &json!({ "name": "staff" })).await;
+    let id = created.json()["id"].as_i64().unwrap_or(1);
+    let malformed_name = format!("{BROKEN_PASSWORD}!");
+    api.post("/groups", &json!({ "name": malformed_name }))
+        .await;
+    malformed(api, Method::POST, "/groups").await;
+    let membership = format!("/groups/{id}/members/{}", bob.id);
+    for end in [json!({}), json!({ "until": BROKEN_PASSWORD })] {
+        api.put(&membership, &end).await;
+    }
+    malformed(api, Method::PUT, &membership).await;
+    let user = format!("/users/{}", bob.id);
+    let end = json!({ "until": BROKEN_PASSWORD });
+    api.send(api.request(Method::PATCH, &user).json(&end)).await;
+    for path in [&format!("{user}/groups"), "/profile/groups", "/groups"] {
+        api.get(path).await;
+    }
+    api.get(&format!("/groups?after={BROKEN_PASSWORD}")).await;
+    delete(api, &membership).await;
+    delete(api, &format!("/groups/{id}")).await;
+}
+
 async fn malformed(api: &Api, method: Method, path: &str) -> TestResponse {
     let body =
         format!("{{\"username\":\"ann\",\"title\":\"{POST}\",\"password\":\"{BROKEN_PASSWORD}\"");
