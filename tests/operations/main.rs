@@ -23,6 +23,7 @@ mod doctor;
 mod end_all;
 mod extra_roles;
 mod gateway_doctor;
+mod group_commands;
 mod hardening;
 mod healthcheck;
 mod init_secrets;

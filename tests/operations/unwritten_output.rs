@@ -13,7 +13,7 @@ use std::{
 const PROGRAM: Program = Program::FastHashRolegate;
 
 /// The arguments of each command, in an order in which the user ann is created, used and deleted.
-const ARGUMENTS: [(&str, &[&str]); 26] = [
+const ARGUMENTS: [(&str, &[&str]); 33] = [
     ("migrate", &[]),
     ("doctor", &[]),
     ("user create", &["ann"]),
@@ -29,6 +29,13 @@ const ARGUMENTS: [(&str, &[&str]); 26] = [
     ("user delete-key", &["ann", "1000000"]),
     ("user disable", &["ann"]),
     ("user enable", &["ann"]),
+    ("user set-until", &["ann", "2090-12-04T17:00:00Z"]),
+    ("group create", &["staff"]),
+    ("group list", &[]),
+    ("group add", &["staff", "ann"]),
+    ("group members", &["staff"]),
+    ("group remove", &["staff", "ann"]),
+    ("group delete", &["staff"]),
     ("user export", &[]),
     ("user import", &["users.jsonl"]),
     ("user end-all", &["--yes"]),

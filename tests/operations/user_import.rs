@@ -20,7 +20,10 @@ for_two_deployments!(
     a_repeated_import_prints_twenty_lines_and_names_skip_existing,
 );
 
-for_both_stores!(what_ended_tokens_is_exported_and_imported);
+for_both_stores!(
+    what_ended_tokens_is_exported_and_imported,
+    groups_and_ends_are_exported_and_imported_as_far_as_they_have_not_passed,
+);
 
 const PASSWORD: &str = "corréct horse";
 /// Hashes of this password by PHP, argon2-cffi and passlib, and in the formats of ASP.NET, Keycloak and WordPress.
@@ -345,4 +348,75 @@ async fn what_ended_tokens_is_exported_and_imported(store: Store) {
         users(user(&new, &["export"], "").await.stdout),
         users(exported)
     );
+}
+
+async fn groups_and_ends_are_exported_and_imported_as_far_as_they_have_not_passed(store: Store) {
+    let setup = TestSetup::all_in_one(store);
+    let old = setup.clone().start().await;
+    let admin = old.bearer.with_token(&old.admin().await.token);
+    let line = json!({
+        "username": "ann",
+        "password_hash": HASH,
+        "until": "2090-12-04T17:00:00Z",
+        "groups": [
+            { "name": "staff" },
+            { "name": "crew", "until": "2090-12-04T17:00:00Z" },
+            { "name": "past", "until": "2020-01-01T00:00:00Z" },
+        ],
+    });
+    let imported = user(&old, &["import", "-"], &line.to_string()).await;
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    let groups = json!({ "groups": [
+        { "id": 1, "name": "crew", "members": 1 },
+        { "id": 2, "name": "staff", "members": 1 },
+    ], "next": null });
+    admin.get("/groups").await.expect_json(200, &groups);
+    let exported = user(&old, &["export"], "").await.stdout;
+    let ann: Value = serde_json::from_str(exported.lines().last().expect("ann")).expect("JSON");
+    let end = "2090-12-04T17:00:00Z";
+    assert_eq!(ann["until"], end);
+    assert_eq!(
+        ann["groups"],
+        json!([{ "name": "crew", "until": end }, { "name": "staff" }])
+    );
+
+    let new = setup.start().await;
+    let import = ["import", "-", "--skip-existing", "--accept-weak-hashes"];
+    let imported = user(&new, &import, &exported).await;
+    assert_eq!(imported.code, Some(0), "{imported:?}");
+    let again = user(&new, &["export"], "").await.stdout;
+    assert_eq!(again.lines().last(), exported.lines().last());
+
+    for (broken, problem) in [
+        (
+            json!("staff"),
+            "groups is not a list of objects with name and until",
+        ),
+        (
+            json!([{ "name": "Staff" }]),
+            "Group name must begin with a letter",
+        ),
+        (
+            json!([{ "name": "admin" }]),
+            "Group name must not be the name of a role",
+        ),
+        (
+            json!([{ "name": "staff" }, { "name": "staff" }]),
+            "groups has staff twice",
+        ),
+        (
+            json!([{ "name": "staff", "until": "Friday" }]),
+            "until of the group staff must be a time",
+        ),
+        (
+            json!([{ "name": "staff", "untill": end }]),
+            "groups is not a list of objects",
+        ),
+    ] {
+        let line = json!({ "username": "bob", "password_hash": HASH, "groups": broken });
+        let refused = user(&new, &["import", "-"], &line.to_string()).await;
+        assert_eq!(refused.code, Some(1), "{refused:?}");
+        let output = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(output.contains(problem), "{refused:?}");
+    }
 }
