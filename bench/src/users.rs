@@ -84,6 +84,9 @@ fn with_token(id: i64, tokens: &AccessTokens) -> Result<LoadUser, Failure> {
         tokens_marked_until: 0,
         second_factor: false,
         created_at: None,
+        until: None,
+        memberships: Vec::new(),
+        found_groups: Vec::new(),
     };
     let token = tokens.issue(&user, system_time())?;
     Ok(LoadUser {

@@ -6,13 +6,34 @@ use serde_json::{Value, json};
 use std::path::Path;
 
 /// Returns the route with this requirement, or `None` if only `/authorize` can express it.
-fn route(roles: &[&str]) -> Option<&'static str> {
+fn route(roles: &[&str], groups: &[&str]) -> Option<&'static str> {
+    if !groups.is_empty() {
+        return None;
+    }
     match roles {
         [] => Some("/profile"),
         ["admin"] => Some("/admin"),
         ["author", "admin"] => Some("/author"),
         _ => None,
     }
+}
+
+/// Returns the path of `/authorize` with this requirement.
+fn authorize_path(roles: &[&str], groups: &[&str]) -> String {
+    let mut parameters = Vec::new();
+    if !roles.is_empty() {
+        parameters.push(format!("roles={}", roles.join(",")));
+    }
+    if !groups.is_empty() {
+        parameters.push(format!("groups={}", groups.join(",")));
+    }
+    format!("/authorize?{}", parameters.join("&"))
+}
+
+/// Returns the names in a list of a case. A list that is not there is empty.
+fn names(list: &Value) -> Vec<&str> {
+    let names = list.as_array().into_iter().flatten();
+    names.map(|name| name.as_str().expect("a name")).collect()
 }
 
 /// Returns whether this is the named outcome of a case. A mistake of the asking service is a mistake in the URL here.
@@ -67,14 +88,11 @@ async fn gateway_answers_every_case_as_clients_in_other_languages_must() {
         let user = stage
             .user(case["token"].as_str().expect("a kind of token"))
             .await;
-        let roles = case["roles"].as_array().expect("roles").iter();
-        let roles: Vec<_> = roles.map(|role| role.as_str().expect("a name")).collect();
-        let (api, path) = match route(&roles) {
+        let roles = names(&case["roles"]);
+        let groups = names(&case["groups"]);
+        let (api, path) = match route(&roles, &groups) {
             Some(route) => (&bearer, route.to_owned()),
-            None => (
-                &forward_auth,
-                format!("/authorize?roles={}", roles.join(",")),
-            ),
+            None => (&forward_auth, authorize_path(&roles, &groups)),
         };
         let form = case
             .get("authorization")

@@ -9,16 +9,20 @@ mod replica;
 mod tls_replica;
 
 use crate::{
-    ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TcpProxy, TestDatabase, TestSetup, grpc, token,
+    ADMIN_PASSWORD, Process, SIGNING_SECRET, Store, TcpProxy, TestDatabase, TestSetup, eventually,
+    grpc, token,
 };
+use prost_types::Timestamp;
 use replica::start;
 use rolegate_proto::auth_v1::{
-    AllSessions, ChangePasswordRequest, CreateApiKeyRequest, CreateSessionRequest,
-    DeleteSessionsRequest, DeleteUserRequest, LoginRequest, RegisterRequest, RevokeTokensRequest,
-    SetUserDisabledRequest, SetUserRoleRequest, auth_service_client::AuthServiceClient,
-    delete_sessions_request::Sessions,
+    AllSessions, ChangePasswordRequest, CreateApiKeyRequest, CreateGroupRequest,
+    CreateSessionRequest, DeleteMembershipRequest, DeleteSessionsRequest, DeleteUserRequest,
+    GetUserRequest, GroupNames, LoginRequest, RegisterRequest, RevokeTokensRequest,
+    SetMembershipRequest, SetUserDisabledRequest, SetUserRoleRequest, UpdateUserRequest, User,
+    auth_service_client::AuthServiceClient, delete_sessions_request::Sessions,
+    update_user_request::End,
 };
-use std::{fs, path::PathBuf};
+use std::{collections::HashMap, fs, path::PathBuf};
 use tempfile::TempDir;
 use tonic::transport::Channel;
 
@@ -32,6 +36,9 @@ const HOST: &str = "auth.test";
 
 const PASSWORD: &str = "the password of a case";
 
+/// The groups that exist. At first, nobody is in them.
+const GROUPS: [&str; 2] = ["crew", "staff"];
+
 /// Two replicas of auth-service on one PostgreSQL database.
 #[derive(Debug)]
 pub struct ClientStage {
@@ -42,6 +49,8 @@ pub struct ClientStage {
     is_whole: bool,
     /// The proxy between each replica and the database.
     database_proxies: [TcpProxy; 2],
+    /// The ids of the groups by their names.
+    group_ids: HashMap<&'static str, i64>,
     cases: u32,
     folder: TempDir,
     /// The database. The last field, so that it is dropped after the processes that use it.
@@ -75,17 +84,19 @@ impl ClientStage {
         let hosts = format!("127.0.0.1 localhost\n{hosts}{}", tls_replica::HOSTS);
         fs::write(folder.path().join("hosts"), hosts).expect("a writable folder");
         let replicas = [first, second];
-        let (is_whole, cases) = (true, 0);
-        Self {
+        let mut stage = Self {
             setup,
             replicas,
             port,
-            is_whole,
+            is_whole: true,
             database_proxies,
-            cases,
+            group_ids: HashMap::new(),
+            cases: 0,
             folder,
             database,
-        }
+        };
+        stage.create_groups().await;
+        stage
     }
 
     /// Returns the value for `AUTH_SERVICE_URL`, for programs that resolve names by
@@ -162,16 +173,18 @@ impl ClientStage {
                     .into_inner()
                     .token
             }
-            ("key", role) => {
-                let role_name = Some(role)
-                    .filter(|role| !role.is_empty())
-                    .map(str::to_owned);
-                let name = kind.to_owned();
-                let message = CreateApiKeyRequest {
-                    name,
-                    role_name,
-                    ..Default::default()
+            ("key", limit) => {
+                let mut message = CreateApiKeyRequest {
+                    name: kind.to_owned(),
+                    ..CreateApiKeyRequest::default()
                 };
+                if let Some(group) = limit.strip_prefix("in ") {
+                    message.groups = Some(GroupNames {
+                        names: vec![group.to_owned()],
+                    });
+                } else if !limit.is_empty() {
+                    message.role_name = Some(limit.to_owned());
+                }
                 let request = grpc::authenticated(message, &fresh_token);
                 client
                     .create_api_key(request)
@@ -235,6 +248,45 @@ impl ClientStage {
                     .set_user_disabled(request)
                     .await
                     .expect("changed");
+            }
+            ("joined", group) => self.join(user, group, None).await,
+            ("ended", group) => {
+                let end = two_seconds_from_now();
+                self.join(user, group, Some(end)).await;
+                eventually("the end of the membership", async || {
+                    let names = self.stored_user(user).await.group_names;
+                    (!names.iter().any(|name| name == group)).then_some(())
+                })
+                .await;
+            }
+            ("left", group) => {
+                let message = DeleteMembershipRequest {
+                    group_id: self.group_ids[group],
+                    user_id: user.id,
+                };
+                let request = grpc::authenticated(message, &self.admin_token().await);
+                self.client()
+                    .await
+                    .delete_membership(request)
+                    .await
+                    .expect("left");
+            }
+            ("account", "ended") => {
+                let message = UpdateUserRequest {
+                    user_id: user.id,
+                    end: Some(End::Until(two_seconds_from_now())),
+                    ..UpdateUserRequest::default()
+                };
+                let request = grpc::authenticated(message, &self.admin_token().await);
+                self.client()
+                    .await
+                    .update_user(request)
+                    .await
+                    .expect("changed");
+                eventually("the end of the account", async || {
+                    self.stored_user(user).await.disabled.then_some(())
+                })
+                .await;
             }
             ("deleted", _) => {
                 let message = DeleteUserRequest { user_id: user.id };
@@ -314,6 +366,40 @@ impl ClientStage {
         }
     }
 
+    async fn create_groups(&mut self) {
+        let admin = self.admin_token().await;
+        for name in GROUPS {
+            let message = CreateGroupRequest {
+                name: name.to_owned(),
+            };
+            let request = grpc::authenticated(message, &admin);
+            let created = self.client().await.create_group(request).await;
+            let group = created.expect("a new group").into_inner().group;
+            self.group_ids.insert(name, group.expect("a group").id);
+        }
+    }
+
+    async fn join(&self, user: &CaseUser, group: &str, until: Option<Timestamp>) {
+        let message = SetMembershipRequest {
+            group_id: self.group_ids[group],
+            user_id: user.id,
+            until,
+        };
+        let request = grpc::authenticated(message, &self.admin_token().await);
+        self.client()
+            .await
+            .set_membership(request)
+            .await
+            .expect("joined");
+    }
+
+    async fn stored_user(&self, user: &CaseUser) -> User {
+        let message = GetUserRequest { user_id: user.id };
+        let request = grpc::authenticated(message, &self.admin_token().await);
+        let response = self.client().await.get_user(request).await;
+        response.expect("a user").into_inner().user.expect("a user")
+    }
+
     async fn start_all(&mut self) {
         for (index, replica) in self.replicas.iter_mut().enumerate() {
             let url = self
@@ -342,5 +428,13 @@ impl ClientStage {
             })
             .await;
         login.expect("a login").into_inner().access_token
+    }
+}
+
+/// Returns an end that is in the future even if the clock of the database is a second ahead.
+fn two_seconds_from_now() -> Timestamp {
+    Timestamp {
+        seconds: token::now().cast_signed() + 2,
+        nanos: 0,
     }
 }
