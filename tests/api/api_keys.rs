@@ -92,6 +92,7 @@ async fn key_is_accepted_wherever_a_token_is(setup: TestSetup) {
         Requirement::Roles(AllowedRoles {
             role_names: vec!["admin".to_owned()],
             roles: vec![],
+            group_names: vec![],
         })
     };
     let mut client = grpc::client(&app.auth().address("grpc")).await;

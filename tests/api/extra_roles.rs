@@ -42,6 +42,7 @@ fn item(credential: &str, names: &[&str]) -> AuthorizeRequest {
         requirement: Some(Requirement::Roles(AllowedRoles {
             role_names,
             roles: vec![],
+            group_names: vec![],
         })),
         client_address: None,
         from_cookie: false,

@@ -198,6 +198,7 @@ async fn introspection_reports_the_stored_role_and_the_end_of_the_token(setup: T
                 "sub": ann.id.to_string(),
                 "username": "ann",
                 "role": role,
+                "groups": [],
                 "token_type": "bearer",
                 "exp": token::claims(&ann.token)["exp"],
             });
@@ -241,6 +242,7 @@ async fn an_api_key_passes_with_its_role_and_has_no_end_in_introspection(setup: 
         "sub": admin.id.to_string(),
         "username": "admin",
         "role": "author",
+        "groups": [],
         "token_type": "bearer",
     });
     introspect(&caller, &key).await.expect_json(200, &expected);

@@ -279,7 +279,7 @@ async fn times_are_listed_on_request(setup: TestSetup) {
     let plain = json!({ "id": after["id"], "username": "ann", "role": "user", "disabled": false });
     assert_eq!(body, json!({ "users": [plain], "next": null }));
     for value in ["", "all", "times,roles"] {
-        let detail = "Query parameter \"include\" must be times.";
+        let detail = "Query parameter \"include\" must be times or groups.";
         list(&api, &[("include", value)])
             .await
             .expect_detail(400, detail);

@@ -125,6 +125,8 @@ async fn every_page_is_read_through_an_index(plan: TestSetup) {
         let modes = ["force_custom_plan", "force_generic_plan"];
         for mode in &modes[..if query.contains("role") { 1 } else { 2 }] {
             let plan = plan_of(&mut connection, mode, &statement, types, values).await;
+            // The memberships of the users on the page are read by a subplan.
+            let plan = plan.split("SubPlan").next().expect("the plan of the page");
             let by_index = plan.contains(&format!("Index Scan using {index}"));
             assert!(
                 by_index && plan.contains(condition),

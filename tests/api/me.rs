@@ -44,6 +44,7 @@ async fn me_is_the_stored_user_and_the_kind_and_end_of_the_credential(setup: Tes
                 "id": ann.id,
                 "username": "jörg, 1",
                 "role": acts_as,
+                "groups": [],
                 "credential": described,
             });
             app.bearer

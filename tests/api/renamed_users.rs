@@ -135,7 +135,7 @@ async fn names_that_are_refused_change_nothing(setup: TestSetup) {
         (
             ann.id,
             json!({}),
-            "Field \"username\" or \"disabled\" is required.",
+            "Field \"username\", \"disabled\" or \"until\" is required.",
         ),
         (
             ann.id,

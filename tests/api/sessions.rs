@@ -139,6 +139,7 @@ async fn a_session_is_accepted_wherever_a_token_is(setup: TestSetup) {
         "sub": ann.id.to_string(),
         "username": "ann",
         "role": "author",
+        "groups": [],
         "token_type": "bearer",
     });
     proxy.send(form).await.expect_json(200, &active);

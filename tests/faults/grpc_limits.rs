@@ -44,17 +44,18 @@ fn authorize(token: String) -> AuthorizeRequest {
 }
 
 #[tokio::test]
-async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
+async fn a_message_has_66_kib_and_a_batch_or_a_post_2200() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     let mut client = client(&app.auth().address("grpc")).await;
     for (size, code) in [(67_500, Code::Unauthenticated), (67_600, Code::OutOfRange)] {
         let outcome = client.authorize(authorize("x".repeat(size))).await;
         assert_eq!(outcome.expect_err("no token").code(), code, "{size} bytes");
     }
-    // These are the longest lists of roles: built-in roles can also be given by number.
+    // These are the longest lists of roles and groups: built-in roles can also be given by number.
     let roles = AllowedRoles {
         roles: vec![1, 2, 3],
         role_names: vec!["r".repeat(32); 35],
+        group_names: vec!["g".repeat(32); 100],
     };
     let roles = Some(authorize_request::Requirement::Roles(roles));
     let client_address = Some("2001:db8:1234:1234:1234:1234:1234:1234".to_owned());
@@ -82,6 +83,7 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
             username: "u".repeat(255),
             password: "x".repeat(size),
             role_names: vec!["r".repeat(32); 35],
+            group_names: vec!["g".repeat(32); 100],
             client_address: client_address.clone(),
             accept_api_keys: true,
         };
@@ -110,8 +112,8 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
         );
     }
     for (size, code) in [
-        (1_400_000, Code::Unauthenticated),
-        (1_500_000, Code::OutOfRange),
+        (2_200_000, Code::Unauthenticated),
+        (2_300_000, Code::OutOfRange),
     ] {
         let (title, content) = ("title".to_owned(), "x".repeat(size));
         let post = CreatePostRequest {
@@ -137,7 +139,7 @@ async fn a_message_has_66_kib_and_a_batch_or_a_post_1400() {
 }
 
 #[tokio::test]
-async fn a_message_to_health_or_reflection_has_66_kib_and_one_of_envoy_1400() {
+async fn a_message_to_health_or_reflection_has_66_kib_and_one_of_envoy_2200() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     let channel = channel(&app.auth().address("grpc")).await;
     let mut health = HealthClient::new(channel.clone());
@@ -166,7 +168,7 @@ async fn a_message_to_health_or_reflection_has_66_kib_and_one_of_envoy_1400() {
         );
     }
     let envoy = ext_authz::client(&app.auth().address("grpc")).await;
-    for (size, code) in [(1_400_000, None), (1_500_000, Some(Code::OutOfRange))] {
+    for (size, code) in [(2_200_000, None), (2_300_000, Some(Code::OutOfRange))] {
         let check = ext_authz::check(Some("*"), Some(&"x".repeat(size)));
         let outcome = envoy.clone().check(check).await;
         assert_eq!(

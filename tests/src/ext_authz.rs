@@ -157,6 +157,8 @@ impl Decision {
             ("rolegate-username", username),
             ("rolegate-role", role),
             ("remote-user", username),
+            ("rolegate-groups", ""),
+            ("remote-groups", ""),
         ];
         let headers = headers.into_iter().chain(email);
         let headers = headers

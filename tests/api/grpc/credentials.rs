@@ -29,6 +29,7 @@ fn item(username: &str, password: &str, client: Option<&str>) -> VerifyCredentia
         role_names: vec!["user".to_owned()],
         client_address: client.map(str::to_owned),
         accept_api_keys: false,
+        group_names: Vec::new(),
     }
 }
 

@@ -24,6 +24,7 @@ fn roles(roles: &[i32]) -> Requirement {
     Requirement::Roles(AllowedRoles {
         roles: roles.to_vec(),
         role_names: Vec::new(),
+        group_names: Vec::new(),
     })
 }
 
