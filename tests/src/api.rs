@@ -100,6 +100,12 @@ impl Api {
         self.send(self.request(Method::PUT, path).json(body)).await
     }
 
+    /// Sends a PATCH with JSON.
+    pub async fn patch(&self, path: &str, body: &Value) -> TestResponse {
+        self.send(self.request(Method::PATCH, path).json(body))
+            .await
+    }
+
     /// Sends a DELETE.
     pub async fn delete(&self, path: &str) -> TestResponse {
         self.send(self.request(Method::DELETE, path)).await

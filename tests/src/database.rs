@@ -174,11 +174,15 @@ impl TestDatabase {
 
     /// Counts the users.
     pub async fn count_users(&self) -> i64 {
-        const SQL: &str = r#"SELECT count(*) FROM "user""#;
-        connected!(self, connection => sqlx::query_scalar(SQL)
+        self.read_number(r#"SELECT count(*) FROM "user""#).await
+    }
+
+    /// Reads the number that a statement returns.
+    pub(crate) async fn read_number(&self, sql: &'static str) -> i64 {
+        connected!(self, connection => sqlx::query_scalar(sql)
             .fetch_one(&mut connection)
             .await
-            .expect("the table of users can be counted"))
+            .expect("one number"))
     }
 
     /// Replaces a user's role.

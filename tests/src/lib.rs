@@ -27,7 +27,8 @@
 //! - [`ClientStage`]: the deployment of `clients/conformance.json`. [`TlsReplica`] is its replica
 //!   with mutual TLS.
 //! - [`TestDatabase`]: a database of one test. [`HeldUsername`] is a name that others wait for.
-//!   [`postgres`] is the server, and clusters with TLS.
+//!   [`postgres`] is the server, and clusters with TLS. [`DatabaseClock`] is the clock by which
+//!   memberships and accounts end.
 //! - [`TransactionPooler`]: a connection pooler like `PgBouncer`.
 //! - [`TcpProxy`]: cuts or stalls connections between programs.
 //! - [`SmallDisk`]: a file system that a test fills.
@@ -49,6 +50,7 @@ mod certificates;
 mod client_stage;
 mod collector;
 mod database;
+mod database_clock;
 mod deployments;
 mod eventually;
 pub mod ext_authz;
@@ -74,6 +76,7 @@ pub use certificates::{Authority, Certificate, Validity};
 pub use client_stage::{CaseUser, ClientStage, TlsReplica};
 pub use collector::{CollectedSpan, Collector};
 pub use database::{HeldUsername, LockedTable, Store, StoredUser, TestDatabase};
+pub use database_clock::{DatabaseClock, timestamp};
 pub use eventually::{eventually, within_bounds};
 pub use process::{Exit, Process};
 pub use program::Program;
