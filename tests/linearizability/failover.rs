@@ -177,11 +177,11 @@ impl Scenario {
         outcome: &mut Outcome,
     ) {
         let now = Instant::now();
-        let first = |role| {
+        let first = |state| {
             vec![Change {
                 began: now,
                 acknowledged: Some(now),
-                role,
+                state,
             }]
         };
         let mut epoch = Epoch {
@@ -214,7 +214,7 @@ impl Scenario {
             epoch.changes.push(Change {
                 began,
                 acknowledged,
-                role,
+                state: role,
             });
             match changed.status {
                 200 => outcome.confirmed_changes += 1,
@@ -244,13 +244,13 @@ impl Scenario {
             all.extend_from_slice(&reads);
             let roles: Vec<_> = reads
                 .iter()
-                .filter(|read| read.role != ABSENT)
+                .filter(|read| read.state != ABSENT)
                 .cloned()
                 .collect();
             outcome.checked.add(check(&epoch.changes, &roles));
             for read in &mut reads {
-                if read.role != ABSENT {
-                    GOOD.clone_into(&mut read.role);
+                if read.state != ABSENT {
+                    GOOD.clone_into(&mut read.state);
                 }
             }
             outcome.checked.add(check(&epoch.session_changes, &reads));
@@ -273,7 +273,7 @@ impl Scenario {
                     return Change {
                         began,
                         acknowledged: Some(Instant::now()),
-                        role: ABSENT,
+                        state: ABSENT,
                     };
                 }
                 401 | 403 | 404 => outcome.checked.stale.push(format!("{answer}")),
@@ -283,7 +283,7 @@ impl Scenario {
                 return Change {
                     began,
                     acknowledged: None,
-                    role: ABSENT,
+                    state: ABSENT,
                 };
             }
         }
@@ -298,14 +298,14 @@ impl Scenario {
             let stored =
                 e2e::until_served(|| async { api.get(&format!("/users/{}", epoch.user.id)).await })
                     .await;
-            let role = stored.json()["role"].as_str().unwrap_or(ABSENT).to_owned();
+            let state = stored.json()["role"].as_str().unwrap_or(ABSENT).to_owned();
             let now = Instant::now();
             if !check(
                 &epoch.changes,
                 &[Read {
                     began: now,
                     ended: now,
-                    role,
+                    state,
                 }],
             )
             .stale
@@ -330,7 +330,7 @@ async fn read(api: Api, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
     while !ended.load(Ordering::SeqCst) {
         let began = Instant::now();
         let response = api.get("/profile").await;
-        let role = match response.status {
+        let state = match response.status {
             200 => response.json()["role"].as_str().expect("a role").to_owned(),
             401 => ABSENT.to_owned(),
             503 | 504 => {
@@ -343,7 +343,7 @@ async fn read(api: Api, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
         reads.push(Read {
             began,
             ended: Instant::now(),
-            role,
+            state,
         });
         sleep(BETWEEN_READS).await;
     }

@@ -2,7 +2,7 @@
 //! one read late, and a role changes meanwhile. The next read begins after the change, so it must
 //! see the new role.
 
-use crate::source::Source;
+use crate::source::role_by_check;
 use e2e::{Store, TestSetup, ext_authz, proof};
 
 const ROUNDS: usize = 6;
@@ -17,7 +17,7 @@ async fn read_shares_no_statement_that_was_sent_before_a_change_on_postgres() {
         .start()
         .await;
     let user = app.user("ada").await;
-    let source = Source::ExtAuthz(ext_authz::client(&app.auth().address("grpc")).await);
+    let client = ext_authz::client(&app.auth().address("grpc")).await;
     let (mut held, mut stale) = (0, 0);
     for round in 0..ROUNDS {
         let (before, after) = if round % 2 == 0 {
@@ -25,11 +25,11 @@ async fn read_shares_no_statement_that_was_sent_before_a_change_on_postgres() {
         } else {
             ("author", "user")
         };
-        assert_eq!(source.role(&user.token).await, before);
+        assert_eq!(role_by_check(&client, &user.token).await, before);
         app.database_proxy().hold_answers();
-        let early = begin(&source, &user.token).await;
+        let early = begin(&client, &user.token).await;
         app.database.set_role("ada", after).await;
-        let late = begin(&source, &user.token).await;
+        let late = begin(&client, &user.token).await;
         app.database_proxy().open();
         let (early, late) = (
             early.await.expect("no panic"),
@@ -53,11 +53,14 @@ async fn read_shares_no_statement_that_was_sent_before_a_change_on_postgres() {
 }
 
 /// Begins a read and returns once it has arrived at auth-service.
-async fn begin(source: &Source, token: &str) -> tokio::task::JoinHandle<String> {
-    let (of_read, token) = (source.clone(), token.to_owned());
-    let read = tokio::spawn(async move { of_read.role(&token).await });
+async fn begin(client: &ext_authz::Client, token: &str) -> tokio::task::JoinHandle<String> {
+    let (of_read, token) = (client.clone(), token.to_owned());
+    let read = tokio::spawn(async move { role_by_check(&of_read, &token).await });
     for _ in 0..OTHER_CALLS {
-        assert_eq!(source.role("no token").await, crate::history::ENDED);
+        assert_eq!(
+            role_by_check(client, "no token").await,
+            crate::history::ENDED
+        );
     }
     read
 }

@@ -2,10 +2,10 @@
 
 use std::{env, fmt::Write as _, fs::OpenOptions, io::Write as _, time::Instant};
 
-/// Stands for the role of a credential that was never valid or has ended.
+/// The state of a credential that was never valid or has ended.
 pub(crate) const ENDED: &str = "ended";
 
-/// A change of a user's role, or of what a credential of the user grants.
+/// A change of what a credential grants.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
     /// A moment before the change was sent.
@@ -13,15 +13,16 @@ pub(crate) struct Change {
     /// When the change was acknowledged. `None` if it may or may not have happened, and then it is
     /// the last one.
     pub(crate) acknowledged: Option<Instant>,
-    pub(crate) role: &'static str,
+    /// What the credential grants from then on: a role, or [`ENDED`].
+    pub(crate) state: &'static str,
 }
 
-/// A role that a reader received.
+/// What a credential granted to a reader.
 #[derive(Clone, Debug)]
 pub(crate) struct Read {
     pub(crate) began: Instant,
     pub(crate) ended: Instant,
-    pub(crate) role: String,
+    pub(crate) state: String,
 }
 
 /// The result of checking reads.
@@ -29,11 +30,11 @@ pub(crate) struct Read {
 pub(crate) struct Checked {
     /// How many acknowledged changes the reads were checked against.
     pub(crate) changes: usize,
-    /// Reads with no change in flight, for which one role was valid.
+    /// Reads with no change in flight, for which one state was valid.
     pub(crate) unambiguous: usize,
-    /// Reads with a change in flight, for which the roles before and after it were valid.
+    /// Reads with a change in flight, for which the states before and after it were valid.
     pub(crate) concurrent: usize,
-    /// A description of each read whose role was not valid.
+    /// A description of each read whose state was not valid.
     pub(crate) stale: Vec<String>,
 }
 
@@ -58,7 +59,7 @@ pub(crate) fn check(changes: &[Change], reads: &[Read]) -> Checked {
         let settled = changes.partition_point(is_settled);
         let begun = changes.partition_point(|change| change.began < read.ended);
         let valid = &changes[settled.saturating_sub(1)..begun];
-        if !valid.iter().any(|change| change.role == read.role) {
+        if !valid.iter().any(|change| change.state == read.state) {
             checked.stale.push(format!("{read:?} is none of {valid:?}"));
             continue;
         }
@@ -82,21 +83,26 @@ pub(crate) fn record(credential: &str, kind: &str, changes: &[Change], reads: &[
     for Change {
         began,
         acknowledged,
-        role,
+        state,
     } in changes
     {
         let (began, at) = (at(began), acknowledged.as_ref().map(at));
         let acknowledged = at.map_or_else(|| "-".to_owned(), |at| at.to_string());
         let _ = writeln!(
             lines,
-            "{credential}\t{kind}\tchange\t{began}\t{acknowledged}\t{role}"
+            "{credential}\t{kind}\tchange\t{began}\t{acknowledged}\t{state}"
         );
     }
-    for Read { began, ended, role } in reads {
+    for Read {
+        began,
+        ended,
+        state,
+    } in reads
+    {
         let (began, ended) = (at(began), at(ended));
         let _ = writeln!(
             lines,
-            "{credential}\t{kind}\tread\t{began}\t{ended}\t{role}"
+            "{credential}\t{kind}\tread\t{began}\t{ended}\t{state}"
         );
     }
     let file = OpenOptions::new().create(true).append(true).open(path);
@@ -112,13 +118,13 @@ mod tests {
     /// Checks one read against this history, in milliseconds: a user is created from 0 to 10,
     /// becomes author from 20 to 30 and admin from 40 to 50. From 60 on, the user may become `user`
     /// again at any time or never.
-    fn checked(began: u64, ended: u64, role: &str) -> Checked {
+    fn checked(began: u64, ended: u64, state: &str) -> Checked {
         let start = Instant::now();
         let at = |millisecond| start + Duration::from_millis(millisecond);
-        let change = |began, acknowledged: Option<u64>, role| Change {
+        let change = |began, acknowledged: Option<u64>, state| Change {
             began: at(began),
             acknowledged: acknowledged.map(at),
-            role,
+            state,
         };
         let changes = [
             change(0, Some(10), "user"),
@@ -131,17 +137,17 @@ mod tests {
             &[Read {
                 began: at(began),
                 ended: at(ended),
-                role: role.to_owned(),
+                state: state.to_owned(),
             }],
         )
     }
 
-    fn is_stale(began: u64, ended: u64, role: &str) -> bool {
-        !checked(began, ended, role).stale.is_empty()
+    fn is_stale(began: u64, ended: u64, state: &str) -> bool {
+        !checked(began, ended, state).stale.is_empty()
     }
 
     #[test]
-    fn read_between_changes_has_one_valid_role() {
+    fn read_between_changes_has_one_valid_state() {
         let unambiguous = Checked {
             unambiguous: 1,
             ..Checked::default()
@@ -154,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn read_concurrent_with_a_change_may_see_either_role() {
+    fn read_concurrent_with_a_change_may_see_either_state() {
         let either = Checked {
             concurrent: 1,
             ..Checked::default()

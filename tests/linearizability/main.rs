@@ -10,7 +10,7 @@
 //! check in `history`. `failover` does the same while PostgreSQL fails over, and `held_answer`
 //! delays one read while another begins.
 //!
-//! `LINEARIZABILITY_READS` is the number of reads with one valid role: 5,000 by default, so that the
+//! `LINEARIZABILITY_READS` is the number of reads with one valid state: 5,000 by default, so that the
 //! credentials of each user end in every way at least once, 10,000 for `tests/run --prove`, and
 //! 100,000 or more for the long form. `LINEARIZABILITY_HISTORY` names a file to which each operation
 //! is appended, so that `tests/specifications` can replay it.
@@ -35,7 +35,7 @@ use history::Checked;
 use nginx::Nginx;
 use source::Source;
 use std::sync::Arc;
-use subject::Writer;
+use subject::CredentialSubject;
 use tokio::task::JoinSet;
 
 const USERS: usize = 4;
@@ -77,8 +77,8 @@ async fn credentials_are_linearizable(store: Store) {
     let mut scenarios = JoinSet::new();
     for user in users {
         let (admin, gateways) = (admin.token.clone(), gateways.clone());
-        let writer = Writer::new(user, admin, gateways, Arc::clone(&app)).await;
-        scenarios.spawn(writer.run_scenario(sources.clone(), wanted / USERS));
+        let scenario = CredentialSubject::scenario(user, admin, gateways, Arc::clone(&app)).await;
+        scenarios.spawn(scenario.run(sources.clone(), wanted / USERS));
     }
     let mut all = Checked::default();
     while let Some(scenario) = scenarios.join_next().await {
@@ -138,7 +138,7 @@ async fn second_pair(app: &mut TestApp) -> (Process, Process) {
 
 fn report(store: Store, checked: &Checked) {
     print(&format!(
-        "{store:?}: {} reads with one valid role, {} concurrent with a change; none was stale",
+        "{store:?}: {} reads with one valid state, {} concurrent with a change; none was stale",
         checked.unambiguous, checked.concurrent
     ));
     proof(

@@ -1,6 +1,6 @@
-//! Where a reader learns the role of a user.
+//! Where a reader learns what a credential grants.
 
-use crate::history::ENDED;
+use crate::{history::ENDED, subject::Credential};
 use e2e::{Api, ext_authz};
 
 /// One of the ways to ask for the same decision.
@@ -16,11 +16,12 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Returns the role that `credential` grants, or [`ENDED`].
-    pub(crate) async fn role(&self, credential: &str) -> String {
+    /// Returns what the credential grants: a role, or [`ENDED`].
+    pub(crate) async fn read(&self, credential: &Credential) -> String {
+        let secret = &*credential.secret;
         match self {
             Self::Profile(api) => {
-                let response = api.with_token(credential).get("/profile").await;
+                let response = api.with_token(secret).get("/profile").await;
                 if response.status == 401 {
                     return ENDED.to_owned();
                 }
@@ -30,21 +31,24 @@ impl Source {
                     .to_owned()
             }
             Self::Application(api) => {
-                let response = api.with_token(credential).get("/x").await;
+                let response = api.with_token(secret).get("/x").await;
                 if response.status == 401 {
                     return ENDED.to_owned();
                 }
                 response.expect(200).body.clone()
             }
-            Self::ExtAuthz(client) => {
-                let authorization = format!("Bearer {credential}");
-                let check = ext_authz::check(Some("*"), Some(&authorization));
-                let decision = ext_authz::decide(client, check).await;
-                if decision.http_status == 401 {
-                    return ENDED.to_owned();
-                }
-                decision.values("rolegate-role").concat()
-            }
+            Self::ExtAuthz(client) => role_by_check(client, secret).await,
         }
     }
+}
+
+/// Returns the role that an auth-service tells Envoy, or [`ENDED`].
+pub(crate) async fn role_by_check(client: &ext_authz::Client, token: &str) -> String {
+    let authorization = format!("Bearer {token}");
+    let check = ext_authz::check(Some("*"), Some(&authorization));
+    let decision = ext_authz::decide(client, check).await;
+    if decision.http_status == 401 {
+        return ENDED.to_owned();
+    }
+    decision.values("rolegate-role").concat()
 }

@@ -1,14 +1,16 @@
-//! A user whose role and credentials change, and the readers of that user.
+//! A user whose credentials grant one thing after another, and the readers of that user.
+//!
+//! `credentials` changes the role and the credentials of a user.
+
+mod credentials;
+
+pub(crate) use credentials::CredentialSubject;
 
 use crate::{
-    history::{Change, Checked, ENDED, Read, check, record},
+    history::{Change, Checked, Read, check, record},
     source::Source,
 };
-use e2e::{Api, OpaqueToken, TestApp, TestUser};
-use reqwest::Method;
-use serde_json::json;
 use std::{
-    mem,
     sync::{
         Arc, Mutex, MutexGuard,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -18,56 +20,96 @@ use std::{
 use tokio::{sync::Semaphore, task::JoinSet};
 
 /// How many reads of a user begin between two changes. There are so many that most reads have one
-/// valid role.
+/// valid state.
 const READS_BETWEEN_CHANGES: u32 = 25;
 
-/// The kinds of credentials that readers present, as indexes into [`Readers::credentials`].
-const ACCESS_TOKEN: usize = 0;
-const SESSION: usize = 1;
-const API_KEY: usize = 2;
-const KINDS: [&str; 3] = ["access token", "session", "API key"];
+/// The kinds of credentials that readers present.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    AccessToken,
+    Session,
+    ApiKey,
+}
+
+impl Kind {
+    /// Returns the name of this kind in the recorded history.
+    fn name(self) -> &'static str {
+        match self {
+            Self::AccessToken => "access token",
+            Self::Session => "session",
+            Self::ApiKey => "API key",
+        }
+    }
+}
+
+/// A credential, as a reader presents it.
+#[derive(Clone)]
+pub(crate) struct Credential {
+    pub(crate) kind: Kind,
+    /// The token or the key.
+    pub(crate) secret: String,
+}
+
+/// A user who is changed, in one way or another.
+pub(crate) trait Subject: Send + 'static {
+    /// Returns a name for the user in the recorded history.
+    fn name(&self) -> &str;
+
+    /// Makes one change, and waits until it is acknowledged.
+    fn change(&mut self, turn: usize) -> impl Future<Output = Changed> + Send;
+}
+
+/// An acknowledged change.
+pub(crate) struct Changed {
+    /// A moment before the change.
+    began: Instant,
+    effects: Vec<(Kind, Effect)>,
+}
+
+/// The effect of a change on one of the credentials.
+pub(crate) enum Effect {
+    Grants(&'static str),
+    /// Another credential of the same kind takes its place, and grants `state`.
+    Replaced {
+        secret: String,
+        state: &'static str,
+    },
+}
 
 /// The state that the writer and the readers of a user share.
 struct Readers {
-    /// The current credentials, which readers use in turns.
-    credentials: Mutex<[Credential; 3]>,
+    /// The current credentials, which readers use in turns, and the index of the history of each in
+    /// [`Scenario::histories`].
+    credentials: Mutex<Vec<(Credential, usize)>>,
     /// Counts the reads that began after the last change was acknowledged.
     reads_since_change: Semaphore,
     changes_done: AtomicUsize,
     stop: AtomicBool,
 }
 
-#[derive(Clone)]
-struct Credential {
-    token: String,
-    /// The index of the credential's history in [`Writer::histories`].
-    number: usize,
+/// The changes of a credential.
+struct History {
+    kind: Kind,
+    changes: Vec<Change>,
 }
 
-/// Changes the role and the credentials of a user.
-pub(crate) struct Writer {
-    user: TestUser,
-    session: OpaqueToken,
-    key: OpaqueToken,
-    role: &'static str,
-    /// The kind and the changes of each credential that the user ever had.
-    histories: Vec<(usize, Vec<Change>)>,
+/// Changes a user, and checks what readers receive meanwhile.
+pub(crate) struct Scenario<S> {
+    subject: S,
+    /// The history of each credential that the user ever had.
+    histories: Vec<History>,
     readers: Arc<Readers>,
-    admin: String,
-    gateways: [Api; 2],
-    app: Arc<TestApp>,
-}
-
-/// The effect of a change on one of the credentials.
-enum Effect {
-    Grants(&'static str),
-    /// Another credential of the same kind takes its place.
-    Replaced(String),
 }
 
 impl Readers {
-    fn credentials(&self) -> MutexGuard<'_, [Credential; 3]> {
+    fn credentials(&self) -> MutexGuard<'_, Vec<(Credential, usize)>> {
         self.credentials.lock().expect("nothing panics with it")
+    }
+
+    /// Returns one of the credentials, and the index of its history.
+    fn credential(&self, turn: usize) -> (Credential, usize) {
+        let credentials = self.credentials();
+        credentials[turn % credentials.len()].clone()
     }
 
     /// Reads until stopped. Returns each read with the index of its history.
@@ -78,11 +120,16 @@ impl Readers {
         let mut reads = Vec::new();
         while !self.stop.load(Ordering::SeqCst) {
             let generation = self.changes_done.load(Ordering::SeqCst);
-            let Credential { token, number } = self.credentials()[reads.len() % 3].clone();
+            let (credential, number) = self.credential(reads.len());
             let began = Instant::now();
-            let role = source.role(&token).await;
+            let state = source.read(&credential).await;
             let ended = Instant::now();
-            reads.push((number, Read { began, ended, role }));
+            let read = Read {
+                began,
+                ended,
+                state,
+            };
+            reads.push((number, read));
             if generation == self.changes_done.load(Ordering::SeqCst) {
                 self.reads_since_change.add_permits(1);
             }
@@ -92,53 +139,38 @@ impl Readers {
     }
 }
 
-impl Writer {
-    pub(crate) async fn new(
-        user: TestUser,
-        admin: String,
-        gateways: [Api; 2],
-        app: Arc<TestApp>,
-    ) -> Self {
-        let (session, key) = (
-            user.session(&gateways[0]).await,
-            user.key(&gateways[1]).await,
-        );
-        let (now, role) = (Instant::now(), "user");
-        let of = |token: &str, number| Credential {
-            token: token.to_owned(),
-            number,
+impl<S: Subject> Scenario<S> {
+    /// Prepares the scenario of a user whose credentials all grant `state`.
+    fn new(subject: S, credentials: Vec<Credential>, state: &'static str) -> Self {
+        let now = Instant::now();
+        let first = Change {
+            began: now,
+            acknowledged: Some(now),
+            state,
         };
-        let credentials = [of(&user.token, 0), of(&session.token, 1), of(&key.token, 2)];
+        let histories = credentials
+            .iter()
+            .map(|credential| History {
+                kind: credential.kind,
+                changes: vec![first.clone()],
+            })
+            .collect();
+        let credentials = credentials.into_iter().zip(0..).collect();
         let readers = Readers {
             credentials: Mutex::new(credentials),
             reads_since_change: Semaphore::new(0),
             changes_done: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
         };
-        let first = vec![Change {
-            began: now,
-            acknowledged: Some(now),
-            role,
-        }];
-        let histories = [ACCESS_TOKEN, SESSION, API_KEY]
-            .map(|place| (place, first.clone()))
-            .to_vec();
-        let readers = Arc::new(readers);
         Self {
-            user,
-            session,
-            key,
-            role,
+            subject,
             histories,
-            readers,
-            admin,
-            gateways,
-            app,
+            readers: Arc::new(readers),
         }
     }
 
     /// Makes changes until there are enough reads, and then checks the reads.
-    pub(crate) async fn run_scenario(mut self, sources: Vec<Source>, wanted: usize) -> Checked {
+    pub(crate) async fn run(mut self, sources: Vec<Source>, wanted: usize) -> Checked {
         let mut reading = JoinSet::new();
         for source in sources {
             reading.spawn(Arc::clone(&self.readers).read(source));
@@ -151,9 +183,8 @@ impl Writer {
                 .acquire_many(READS_BETWEEN_CHANGES)
                 .await;
             permits.expect("a reader panicked").forget();
-            let began = Instant::now();
-            let effects = self.change(turn).await;
-            self.record(began, effects);
+            let changed = self.subject.change(turn).await;
+            self.record(changed);
             self.readers.changes_done.fetch_add(1, Ordering::SeqCst);
             // Reads concurrent with this change do not count towards the next one.
             self.readers
@@ -167,183 +198,53 @@ impl Writer {
                 reads[number].push(read);
             }
         }
+        self.check(turns, &reads)
+    }
+
+    /// Checks the reads of each credential against its history.
+    fn check(&self, changes: usize, reads: &[Vec<Read>]) -> Checked {
         let mut checked = Checked {
-            changes: turns,
+            changes,
             ..Checked::default()
         };
-        for (number, ((place, changes), reads)) in self.histories.iter().zip(&reads).enumerate() {
-            record(
-                &format!("{} {number}", self.user.username),
-                KINDS[*place],
-                changes,
-                reads,
-            );
-            checked.add(check(changes, reads));
+        for (number, (history, reads)) in self.histories.iter().zip(reads).enumerate() {
+            let credential = format!("{} {number}", self.subject.name());
+            record(&credential, history.kind.name(), &history.changes, reads);
+            checked.add(check(&history.changes, reads));
         }
         checked
     }
 
-    fn record(&mut self, began: Instant, effects: Vec<(usize, Effect)>) {
+    fn record(&mut self, changed: Changed) {
         let now = Instant::now();
+        let acknowledged = Some(now);
         let mut credentials = self.readers.credentials();
-        for (place, effect) in effects {
-            let acknowledged = Some(now);
+        for (kind, effect) in changed.effects {
+            let (credential, number) = credentials
+                .iter_mut()
+                .find(|(credential, _)| credential.kind == kind)
+                .expect("the user has one of this kind");
             match effect {
-                Effect::Grants(role) => {
-                    let (_, history) = &mut self.histories[credentials[place].number];
-                    history.push(Change {
-                        began,
-                        acknowledged,
-                        role,
-                    });
-                }
-                Effect::Replaced(token) => {
-                    credentials[place] = Credential {
-                        token,
-                        number: self.histories.len(),
-                    };
+                Effect::Grants(state) => self.histories[*number].changes.push(Change {
+                    began: changed.began,
+                    acknowledged,
+                    state,
+                }),
+                Effect::Replaced { secret, state } => {
+                    credential.secret = secret;
+                    *number = self.histories.len();
                     let first = Change {
                         began: now,
                         acknowledged,
-                        role: self.role,
+                        state,
                     };
-                    self.histories.push((place, vec![first]));
+                    self.histories.push(History {
+                        kind,
+                        changes: vec![first],
+                    });
                 }
             }
         }
-    }
-
-    /// Makes one change, through the two gateways in turns or by SQL.
-    async fn change(&mut self, turn: usize) -> Vec<(usize, Effect)> {
-        const ENDS: Effect = Effect::Grants(ENDED);
-        const ALL: [usize; 3] = [ACCESS_TOKEN, SESSION, API_KEY];
-        let (round, turn) = (turn / 12, turn % 12);
-        let api = self.gateways[(round + turn) % 2].clone();
-        match turn {
-            0 | 3 | 6 => {
-                self.role = ["author", "admin", "user"][turn / 3];
-                self.set_role(&api, turn == 6).await;
-                ALL.map(|place| (place, Effect::Grants(self.role))).into()
-            }
-            1 => {
-                self.end_session(&api, round).await;
-                vec![(SESSION, ENDS)]
-            }
-            2 => vec![self.replace_session(&api).await],
-            4 => {
-                let path = format!("/profile/keys/{}", self.key.id);
-                api.with_token(&self.user.token)
-                    .delete(&path)
-                    .await
-                    .expect(200);
-                vec![(API_KEY, ENDS)]
-            }
-            5 => {
-                self.key = self.user.key(&api).await;
-                vec![(API_KEY, Effect::Replaced(self.key.token.clone()))]
-            }
-            7 => {
-                let survives = self.revoke_tokens(&api, round).await;
-                let ended = [Some(ACCESS_TOKEN), (!survives).then_some(SESSION)];
-                ended
-                    .into_iter()
-                    .flatten()
-                    .map(|place| (place, ENDS))
-                    .collect()
-            }
-            9 => {
-                self.set_disabled(&api, true).await;
-                ALL.map(|place| (place, ENDS)).into()
-            }
-            // When the user is enabled again, only the API key becomes valid again.
-            10 => {
-                self.set_disabled(&api, false).await;
-                vec![(API_KEY, Effect::Grants(self.role))]
-            }
-            _ => {
-                let TestUser {
-                    username, password, ..
-                } = &self.user;
-                self.user = TestUser::log_in(&api, username, password).await;
-                let token = (ACCESS_TOKEN, Effect::Replaced(self.user.token.clone()));
-                vec![token, self.replace_session(&api).await]
-            }
-        }
-    }
-
-    async fn set_role(&self, api: &Api, by_sql: bool) {
-        if by_sql {
-            return self
-                .app
-                .database
-                .set_role(&self.user.username, self.role)
-                .await;
-        }
-        let path = format!("/users/{}/role", self.user.id);
-        let response = api
-            .with_token(&self.admin)
-            .put(&path, &json!({ "role": self.role }))
-            .await;
-        response.expect_message("User role updated successfully.");
-    }
-
-    /// Ends only the session, in one of four ways: with the session itself, with the access token,
-    /// together with all other sessions, or as an admin.
-    async fn end_session(&self, api: &Api, round: usize) {
-        let id = self.session.id;
-        let (own, admin) = (
-            api.with_token(&self.user.token),
-            api.with_token(&self.admin),
-        );
-        match round % 4 {
-            0 => api.with_token(&self.session.token).log_out().await,
-            1 => drop(
-                own.delete(&format!("/profile/sessions/{id}"))
-                    .await
-                    .expect(200),
-            ),
-            2 => drop(own.delete("/profile/sessions").await.expect(200)),
-            _ => {
-                let path = format!("/users/{}/sessions/{id}", self.user.id);
-                admin.delete(&path).await.expect(200);
-            }
-        }
-    }
-
-    async fn replace_session(&mut self, api: &Api) -> (usize, Effect) {
-        self.session = self.user.session(api).await;
-        (SESSION, Effect::Replaced(self.session.token.clone()))
-    }
-
-    /// Ends all credentials but the API key, in one of three ways: as the user, as an admin, or by
-    /// a new password. The session that sets the password survives. Returns whether the session
-    /// survives.
-    async fn revoke_tokens(&mut self, api: &Api, round: usize) -> bool {
-        match round % 3 {
-            0 => api.with_token(&self.user.token).log_out().await,
-            1 => {
-                let path = format!("/users/{}/tokens", self.user.id);
-                api.with_token(&self.admin).delete(&path).await.expect(200);
-            }
-            _ => {
-                let new = format!("password {round}");
-                let current = mem::replace(&mut self.user.password, new);
-                let body =
-                    json!({ "current_password": current, "new_password": self.user.password });
-                let own = api.with_token(&self.session.token);
-                own.put("/profile/password", &body).await.expect(200);
-                return true;
-            }
-        }
-        false
-    }
-
-    async fn set_disabled(&self, api: &Api, disabled: bool) {
-        let api = api.with_token(&self.admin);
-        let request = api.request(Method::PATCH, &format!("/users/{}", self.user.id));
-        api.send(request.json(&json!({ "disabled": disabled })))
-            .await
-            .expect(200);
     }
 }
 
