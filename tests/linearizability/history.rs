@@ -13,7 +13,7 @@ pub(crate) struct Change {
     /// When the change was acknowledged. `None` if it may or may not have happened, and then it is
     /// the last one.
     pub(crate) acknowledged: Option<Instant>,
-    /// What the credential grants from then on: a role, or [`ENDED`].
+    /// What the credential grants from then on: a role, whether its user is in a group, or [`ENDED`].
     pub(crate) state: &'static str,
 }
 

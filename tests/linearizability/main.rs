@@ -1,10 +1,14 @@
-//! Reads of roles and of ends of credentials are linearizable.
+//! Reads of roles, of memberships and of ends of credentials are linearizable.
 //!
 //! Two gateways and two auth-services share a database. Readers request `/profile` at both
 //! gateways, ask as Envoy does, and request an application behind nginx. Each does so in a loop,
 //! with an access token, a session and an API key in turns. Meanwhile roles change through the API
 //! and by SQL, and credentials end in every way. Each response is checked against the acknowledged
 //! changes of its credential.
+//!
+//! Other readers require a group, at both gateways and by gRPC at both auth-services. Meanwhile
+//! memberships are given and taken away, and memberships and accounts end by themselves. Such an
+//! end is a change that the database's clock makes.
 //!
 //! The writer and the readers of a user are in `subject`, the ways to read in `source`, and the
 //! check in `history`. `failover` does the same while PostgreSQL fails over, and `held_answer`
@@ -28,17 +32,20 @@ mod source;
 mod subject;
 
 use e2e::{
-    Api, Process, Program, SIGNING_SECRET, Store, TestApp, TestDatabase, TestSetup, ext_authz,
-    proof,
+    Api, DatabaseClock, Process, Program, SIGNING_SECRET, Store, TestApp, TestDatabase, TestSetup,
+    ext_authz, grpc, proof,
 };
 use history::Checked;
 use nginx::Nginx;
 use source::Source;
 use std::sync::Arc;
-use subject::CredentialSubject;
+use subject::{CredentialSubject, MembershipSubject};
 use tokio::task::JoinSet;
 
+/// How many users there are whose roles and credentials change.
 const USERS: usize = 4;
+/// How many users there are whose memberships change.
+const MEMBERS: usize = 2;
 /// The reads of each store, if `LINEARIZABILITY_READS` is not set.
 const DEFAULT_READS: usize = 5_000;
 
@@ -62,8 +69,14 @@ async fn credentials_are_linearizable(store: Store) {
     let mut app = TestSetup::split(store).start().await;
     let admin = app.admin().await;
     let mut users = Vec::new();
-    for name in 0..USERS {
-        users.push(app.user(&format!("{store:?} subject {name}")).await);
+    for number in 0..USERS {
+        users.push(app.user(&format!("{store:?} subject {number}")).await);
+    }
+    let mut members = Vec::new();
+    for number in 0..MEMBERS {
+        // The user's group has this name, too, and names of groups have no capital letters.
+        let name = format!("{store:?}-member-{number}").to_lowercase();
+        members.push(app.user(&name).await);
     }
     let (second_auth, second_gateway) = second_pair(&mut app).await;
     let gateways = [
@@ -71,14 +84,21 @@ async fn credentials_are_linearizable(store: Store) {
         Api::at(&second_gateway.address("bearer")),
     ];
     let nginx = Nginx::start(second_gateway.socket_address("forward")).await;
-    let sources = sources(&app, &second_auth, &gateways, nginx.as_ref()).await;
+    let role_sources = role_sources(&app, &second_auth, &gateways, nginx.as_ref()).await;
+    let group_sources = group_sources(&app, &second_auth, &second_gateway).await;
     let app = Arc::new(app);
 
     let mut scenarios = JoinSet::new();
     for user in users {
         let (admin, gateways) = (admin.token.clone(), gateways.clone());
         let scenario = CredentialSubject::scenario(user, admin, gateways, Arc::clone(&app)).await;
-        scenarios.spawn(scenario.run(sources.clone(), wanted / USERS));
+        scenarios.spawn(scenario.run(role_sources.clone(), wanted / USERS));
+    }
+    for user in members {
+        let (admin, gateways) = (admin.token.clone(), gateways.clone());
+        let clock = DatabaseClock::open(&app.database).await;
+        let scenario = MembershipSubject::scenario(user, admin, gateways, clock).await;
+        scenarios.spawn(scenario.run(group_sources.clone(), wanted / USERS));
     }
     let mut all = Checked::default();
     while let Some(scenario) = scenarios.join_next().await {
@@ -90,8 +110,8 @@ async fn credentials_are_linearizable(store: Store) {
     drop((second_auth, second_gateway));
 }
 
-/// Returns the sources from which each user is read. Every source has one reader for each user.
-async fn sources(
+/// Returns the sources from which roles are read. Every source has one reader for each user.
+async fn role_sources(
     app: &TestApp,
     second_auth: &Process,
     gateways: &[Api; 2],
@@ -110,6 +130,23 @@ async fn sources(
     sources
 }
 
+/// Returns the sources from which memberships are read.
+async fn group_sources(
+    app: &TestApp,
+    second_auth: &Process,
+    second_gateway: &Process,
+) -> Vec<Source> {
+    let gateways = [app.gateway(), second_gateway];
+    let mut sources = gateways
+        .map(|gateway| Source::Authorize(Api::at(&gateway.address("forward"))))
+        .to_vec();
+    for auth in [app.auth(), second_auth] {
+        let client = grpc::client(&auth.address("grpc")).await;
+        sources.push(Source::VerifyCredentials(client));
+    }
+    sources
+}
+
 /// Starts another auth-service on the same database, and another gateway that calls it.
 async fn second_pair(app: &mut TestApp) -> (Process, Process) {
     let folder = std::env::temp_dir();
@@ -122,6 +159,8 @@ async fn second_pair(app: &mut TestApp) -> (Process, Process) {
         ("BEARER_LISTEN_ADDR", "127.0.0.1:0"),
         ("BASIC_LISTEN_ADDR", "off"),
         ("FORWARD_AUTH_LISTEN_ADDR", "127.0.0.1:0"),
+        // The passwords of users whose accounts have ended are refused, and must not be limited.
+        ("LOGIN_FAILURE_LIMIT", "0"),
     ]
     .map(|(name, value)| (name.to_owned(), value.to_owned()))
     .into_iter()

@@ -1,10 +1,12 @@
 //! A user whose credentials grant one thing after another, and the readers of that user.
 //!
-//! `credentials` changes the role and the credentials of a user.
+//! `credentials` changes the role and the credentials of a user, and `memberships` a membership.
 
 mod credentials;
+mod memberships;
 
 pub(crate) use credentials::CredentialSubject;
+pub(crate) use memberships::{MEMBER, MembershipSubject, STRANGER, UNKNOWN_GROUP};
 
 use crate::{
     history::{Change, Checked, Read, check, record},
@@ -29,6 +31,7 @@ pub(crate) enum Kind {
     AccessToken,
     Session,
     ApiKey,
+    Password,
 }
 
 impl Kind {
@@ -38,6 +41,7 @@ impl Kind {
             Self::AccessToken => "access token",
             Self::Session => "session",
             Self::ApiKey => "API key",
+            Self::Password => "password",
         }
     }
 }
@@ -46,7 +50,8 @@ impl Kind {
 #[derive(Clone)]
 pub(crate) struct Credential {
     pub(crate) kind: Kind,
-    /// The token or the key.
+    pub(crate) username: String,
+    /// The token, the key or the password.
     pub(crate) secret: String,
 }
 
@@ -106,10 +111,15 @@ impl Readers {
         self.credentials.lock().expect("nothing panics with it")
     }
 
-    /// Returns one of the credentials, and the index of its history.
-    fn credential(&self, turn: usize) -> (Credential, usize) {
+    /// Returns one of the credentials that can be presented to this source, and the index of its
+    /// history.
+    fn credential(&self, source: &Source, turn: usize) -> (Credential, usize) {
         let credentials = self.credentials();
-        credentials[turn % credentials.len()].clone()
+        let accepted: Vec<_> = credentials
+            .iter()
+            .filter(|(credential, _)| source.accepts(credential.kind))
+            .collect();
+        accepted[turn % accepted.len()].clone()
     }
 
     /// Reads until stopped. Returns each read with the index of its history.
@@ -120,7 +130,7 @@ impl Readers {
         let mut reads = Vec::new();
         while !self.stop.load(Ordering::SeqCst) {
             let generation = self.changes_done.load(Ordering::SeqCst);
-            let (credential, number) = self.credential(reads.len());
+            let (credential, number) = self.credential(&source, reads.len());
             let began = Instant::now();
             let state = source.read(&credential).await;
             let ended = Instant::now();

@@ -34,6 +34,7 @@ impl CredentialSubject {
         ]
         .map(|(kind, secret)| Credential {
             kind,
+            username: user.username.clone(),
             secret: secret.clone(),
         })
         .to_vec();

@@ -4,7 +4,8 @@
 //! histories.
 //!
 //! A history has a line for each operation. Tabs separate the credential, its kind, `change` or
-//! `read`, the time of the request, the time of the answer or `-`, and the role or `ended`:
+//! `read`, the time of the request, the time of the answer or `-`, and the role or `ended`. Where a
+//! group is required, `member` and the like take the place of the role:
 //!
 //! ```text
 //! ann 0   session   change   0      0      user
@@ -23,8 +24,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Credential<R> {
     /// The role, `None` once it has ended.
     pub role: Option<R>,
-    /// Whether the credential can grant a role again after its end, as API keys do when their user
-    /// is enabled.
+    /// Whether the credential can grant a role again after its end, as API keys and passwords do
+    /// when their user is enabled.
     pub revives: bool,
 }
 
@@ -180,7 +181,7 @@ pub fn replay(history: &str) -> Result<usize, String> {
         };
         let initial = Credential {
             role,
-            revives: kind == "API key",
+            revives: ["API key", "password"].contains(&kind),
         };
         let checker = Replay {
             initial,

@@ -99,7 +99,7 @@ fn change_without_an_answer_happens_or_not_and_at_any_time() {
 }
 
 #[test]
-fn only_an_api_key_lives_again() {
+fn only_an_api_key_and_a_password_live_again() {
     let history = [
         "change 0 0 user",
         "change 10 20 ended",
@@ -109,6 +109,7 @@ fn only_an_api_key_lives_again() {
     assert!(replay_of("session", &history).is_err());
     assert!(replay_of("access token", &history).is_err());
     assert_eq!(replay_of("API key", &history), Ok(4));
+    assert_eq!(replay_of("password", &history), Ok(4));
 }
 
 #[test]
