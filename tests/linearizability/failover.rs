@@ -1,14 +1,19 @@
-//! Roles and ends of sessions are linearizable while PostgreSQL fails over.
+//! Roles, memberships and ends of sessions are linearizable while PostgreSQL fails over.
 //!
 //! `tests/long/failover` starts a cluster under Patroni and several gateways, runs this test, and
 //! makes the primary crash or freeze. A change that is not confirmed may or may not have happened.
 //! Its user gets no further change, and a new user takes the place. With `DATABASE_READS=primary`
 //! the same scenario has stale reads, which shows that this test finds them.
 
+mod memberships;
 mod outcome;
 
-use crate::history::{Change, ENDED, Read, check, record};
-use e2e::{Api, TestUser};
+use crate::{
+    history::{Change, ENDED, Read, check, record},
+    source::membership,
+    subject::STRANGER,
+};
+use e2e::{Api, TestResponse, TestUser};
 use outcome::{Outcome, report};
 use serde_json::json;
 use std::{
@@ -38,7 +43,11 @@ const GOOD: &str = "good";
 
 struct Scenario {
     gateways: Vec<Api>,
+    /// The same gateways, at the addresses for proxies.
+    forward_gateways: Vec<Api>,
     admin: TestUser,
+    /// The id of the group [`memberships::GROUP`].
+    group_id: i64,
     /// The test ends as soon as this file exists.
     stop: PathBuf,
 }
@@ -47,23 +56,34 @@ struct Scenario {
 struct Epoch {
     user: TestUser,
     changes: Vec<Change>,
+    memberships: Vec<Change>,
     session: String,
     /// The state of the session: [`GOOD`], and [`ABSENT`] from its end on.
     session_changes: Vec<Change>,
+}
+
+/// What a reader asks for.
+#[derive(Clone, Copy)]
+enum Decision {
+    Role,
+    Membership,
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a cluster: tests/long/run failover-quorum"]
 async fn roles_are_linearizable_through_failovers() {
     let setting = |name: &str| env::var(name).unwrap_or_else(|_| panic!("{name} is set"));
-    let gateways = setting("FAILOVER_GATEWAYS");
-    let gateways: Vec<_> = gateways.split(',').map(Api::at).collect();
+    let apis = |name| setting(name).split(',').map(Api::at).collect::<Vec<_>>();
+    let gateways = apis("FAILOVER_GATEWAYS");
     let password = setting("FAILOVER_ADMIN_PASSWORD");
     let admin = TestUser::log_in(&gateways[0], "admin", &password).await;
     let stop = setting("FAILOVER_STOP").into();
+    let group_id = memberships::create_group(&gateways[0].with_token(&admin.token)).await;
     let scenario = Arc::new(Scenario {
         gateways,
+        forward_gateways: apis("FAILOVER_FORWARD_GATEWAYS"),
         admin,
+        group_id,
         stop,
     });
 
@@ -187,47 +207,38 @@ impl Scenario {
         let mut epoch = Epoch {
             user,
             changes: first("user"),
+            memberships: first(STRANGER),
             session,
             session_changes: first(GOOD),
         };
         let ended = Arc::new(AtomicBool::new(false));
-        let (mut readers, mut session_readers) = (JoinSet::new(), JoinSet::new());
-        for api in &self.gateways {
-            readers.spawn(read(api.with_token(&epoch.user.token), Arc::clone(&ended)));
-            session_readers.spawn(read(api.with_token(&epoch.session), Arc::clone(&ended)));
+        let mut readers = JoinSet::new();
+        let mut session_readers = JoinSet::new();
+        let mut membership_readers = JoinSet::new();
+        for (api, forward) in self.gateways.iter().zip(&self.forward_gateways) {
+            let token = &epoch.user.token;
+            let by_token = api.with_token(token);
+            readers.spawn(read(by_token, Decision::Role, Arc::clone(&ended)));
+            let by_session = api.with_token(&epoch.session);
+            session_readers.spawn(read(by_session, Decision::Role, Arc::clone(&ended)));
+            let forward = forward.with_token(token);
+            membership_readers.spawn(read(forward, Decision::Membership, Arc::clone(&ended)));
         }
-        let path = format!("/users/{}/role", epoch.user.id);
-        while !self.has_ended()
-            && epoch
-                .changes
-                .iter()
-                .all(|change| change.acknowledged.is_some())
-        {
+        let mut turn = 0;
+        while !self.has_ended() && epoch.unconfirmed() == 0 {
             sleep(Duration::from_millis(PAUSES[number])).await;
-            let turn = epoch.changes.len();
-            let role = ["user", "author", "admin"][turn % 3];
-            let api =
-                self.gateways[(turn + number) % self.gateways.len()].with_token(&self.admin.token);
-            let began = Instant::now();
-            let changed = api.put(&path, &json!({ "role": role })).await;
-            let acknowledged = (changed.status == 200).then(Instant::now);
-            epoch.changes.push(Change {
-                began,
-                acknowledged,
-                state: role,
-            });
-            match changed.status {
-                200 => outcome.confirmed_changes += 1,
-                // Every server that may decide knows the admin and the user, so these are stale.
-                401 | 403 | 404 => outcome.checked.stale.push(format!("{changed}")),
-                _ => outcome.unavailable(&changed),
-            }
+            turn += 1;
+            let gateway = &self.gateways[(turn + number) % self.gateways.len()];
+            let admin = gateway.with_token(&self.admin.token);
+            epoch
+                .changes
+                .push(set_role(&admin, epoch.user.id, turn, outcome).await);
+            let changes = self
+                .change_membership(&admin, epoch.user.id, turn, outcome)
+                .await;
+            epoch.memberships.extend(changes);
         }
-        outcome.unconfirmed_changes += epoch
-            .changes
-            .iter()
-            .filter(|change| change.acknowledged.is_none())
-            .count();
+        outcome.unconfirmed_changes += epoch.unconfirmed();
         let end = self.end_session(epoch.user.id, number, outcome).await;
         epoch.session_changes.push(end);
         sleep(LAST_READS).await;
@@ -239,6 +250,14 @@ impl Scenario {
             all.extend(reads);
         }
         record(&epoch.user.username, "access token", &epoch.changes, &all);
+        all.clear();
+        for (reads, unavailable) in membership_readers.join_all().await {
+            outcome.checked.add(check(&epoch.memberships, &reads));
+            outcome.unavailable += unavailable;
+            all.extend(reads);
+        }
+        let name = format!("{} as a member", epoch.user.username);
+        record(&name, "access token", &epoch.memberships, &all);
         all.clear();
         for (mut reads, unavailable) in session_readers.join_all().await {
             all.extend_from_slice(&reads);
@@ -289,8 +308,8 @@ impl Scenario {
         }
     }
 
-    /// Returns the users whose confirmed role is not stored, or whose session is valid after its
-    /// confirmed end.
+    /// Returns the users whose confirmed role or membership is not stored, or whose session is valid
+    /// after its confirmed end.
     async fn lost(&self, epochs: &[Epoch]) -> Vec<String> {
         let api = self.gateways[0].with_token(&self.admin.token);
         let mut lost = Vec::new();
@@ -298,20 +317,13 @@ impl Scenario {
             let stored =
                 e2e::until_served(|| async { api.get(&format!("/users/{}", epoch.user.id)).await })
                     .await;
-            let state = stored.json()["role"].as_str().unwrap_or(ABSENT).to_owned();
-            let now = Instant::now();
-            if !check(
-                &epoch.changes,
-                &[Read {
-                    began: now,
-                    ended: now,
-                    state,
-                }],
-            )
-            .stale
-            .is_empty()
-            {
+            let role = stored.json()["role"].as_str().unwrap_or(ABSENT).to_owned();
+            if !is_explained(&epoch.changes, role) {
                 lost.push(format!("{stored} after {:?}", epoch.changes.last()));
+            }
+            let (stored, state) = memberships::stored(&api, epoch.user.id).await;
+            if !is_explained(&epoch.memberships, state) {
+                lost.push(format!("{stored} after {:?}", epoch.memberships.last()));
             }
             let api = self.gateways[0].with_token(&epoch.session);
             let by_session = e2e::until_served(|| async { api.get("/profile").await }).await;
@@ -324,27 +336,75 @@ impl Scenario {
     }
 }
 
+impl Epoch {
+    /// Counts the changes that may or may not have happened.
+    fn unconfirmed(&self) -> usize {
+        self.changes
+            .iter()
+            .chain(&self.memberships)
+            .filter(|change| change.acknowledged.is_none())
+            .count()
+    }
+}
+
+impl Decision {
+    fn path(self) -> String {
+        match self {
+            Self::Role => "/profile".to_owned(),
+            Self::Membership => format!("/authorize?groups={}", memberships::GROUP),
+        }
+    }
+
+    /// Returns what a response says, other than 503 and 504.
+    fn state(self, response: &TestResponse) -> String {
+        match (self, response.status) {
+            (Self::Membership, _) => membership(response).to_owned(),
+            (Self::Role, 200) => response.json()["role"].as_str().expect("a role").to_owned(),
+            (Self::Role, 401) => ABSENT.to_owned(),
+            (Self::Role, _) => panic!("{response}"),
+        }
+    }
+}
+
+async fn set_role(admin: &Api, user_id: i64, turn: usize, outcome: &mut Outcome) -> Change {
+    let role = ["user", "author", "admin"][turn % 3];
+    let began = Instant::now();
+    let path = format!("/users/{user_id}/role");
+    let response = admin.put(&path, &json!({ "role": role })).await;
+    Change {
+        began,
+        acknowledged: outcome.add_change(&response).then(Instant::now),
+        state: role,
+    }
+}
+
+/// Returns whether a state that is read now agrees with the changes.
+fn is_explained(changes: &[Change], state: String) -> bool {
+    let now = Instant::now();
+    let read = Read {
+        began: now,
+        ended: now,
+        state,
+    };
+    check(changes, &[read]).stale.is_empty()
+}
+
 /// Reads until `ended` is set. Also returns the number of reads without an answer.
-async fn read(api: Api, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
+async fn read(api: Api, decision: Decision, ended: Arc<AtomicBool>) -> (Vec<Read>, usize) {
+    let path = decision.path();
     let (mut reads, mut unavailable) = (Vec::new(), 0);
     while !ended.load(Ordering::SeqCst) {
         let began = Instant::now();
-        let response = api.get("/profile").await;
-        let state = match response.status {
-            200 => response.json()["role"].as_str().expect("a role").to_owned(),
-            401 => ABSENT.to_owned(),
-            503 | 504 => {
-                unavailable += 1;
-                sleep(BETWEEN_READS).await;
-                continue;
-            }
-            _ => panic!("{response}"),
-        };
-        reads.push(Read {
-            began,
-            ended: Instant::now(),
-            state,
-        });
+        let response = api.get(&path).await;
+        if [503, 504].contains(&response.status) {
+            unavailable += 1;
+        } else {
+            reads.push(Read {
+                began,
+                ended: Instant::now(),
+                state: decision.state(&response),
+            });
+        }
         sleep(BETWEEN_READS).await;
     }
     (reads, unavailable)

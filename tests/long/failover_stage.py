@@ -38,6 +38,7 @@ class Stage:
         self.folder.chmod(0o755)
         self.children = {}
         self.urls = {}
+        self.forward_urls = {}
         self.user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
 
     def spawn(self, name, command, env=None, as_postgres=False):
@@ -99,9 +100,11 @@ class Stage:
             self.spawn(f"auth-{name}", [str(ROOT / "target/debug/fast-hash-auth-service")], env)
             grpc = self.address(f"auth-{name}", "grpc")
             env = {"AUTH_SERVICE_URL": grpc, "BEARER_LISTEN_ADDR": "127.0.0.1:0", "RUST_LOG": "off",
-                   "BASIC_LISTEN_ADDR": "off", "FORWARD_AUTH_LISTEN_ADDR": "off", "OPS_LISTEN_ADDR": "127.0.0.1:0"}
+                   "BASIC_LISTEN_ADDR": "off", "FORWARD_AUTH_LISTEN_ADDR": "127.0.0.1:0",
+                   "OPS_LISTEN_ADDR": "127.0.0.1:0"}
             self.spawn(f"gateway-{name}", [str(ROOT / "target/debug/gateway")], env)
             self.urls[name] = self.address(f"gateway-{name}", "bearer")
+            self.forward_urls[name] = self.address(f"gateway-{name}", "forward")
 
     def address(self, name, listener):
         def printed():

@@ -20,6 +20,17 @@ impl Outcome {
         self.unavailable += 1;
     }
 
+    /// Counts the response to a change. Returns whether it was confirmed.
+    pub(super) fn add_change(&mut self, response: &TestResponse) -> bool {
+        match response.status {
+            200 => self.confirmed_changes += 1,
+            // Every server that may decide knows the admin and what is changed, so these are stale.
+            401 | 403 | 404 => self.checked.stale.push(format!("{response}")),
+            _ => self.unavailable(response),
+        }
+        response.status == 200
+    }
+
     pub(super) fn add(&mut self, other: Self) {
         self.checked.add(other.checked);
         self.confirmed_changes += other.confirmed_changes;
@@ -44,7 +55,7 @@ pub(super) fn report(all: &Outcome, lost: &[String]) {
         println!("{example}");
     }
     println!(
-        "{} users; {unambiguous} reads with one valid role, {concurrent} concurrent with a change, {} \
+        "{} users; {unambiguous} reads with one valid state, {concurrent} concurrent with a change, {} \
          stale; {} changes confirmed, {} unconfirmed, {} lost; {} requests without an answer",
         all.epochs.len(),
         stale.len(),
