@@ -2,6 +2,7 @@
 //! that of the PostgreSQL server, or the one in the SQLite file.
 
 mod doctor;
+mod ends;
 mod second_factor;
 mod sessions;
 
