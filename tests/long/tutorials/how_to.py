@@ -48,6 +48,8 @@ def check():
 rolegate user set-role ada editor
 curl -sf -o /dev/null 'http://127.0.0.1:8002/authorize?roles=editor,admin' -u 'ada:open sesame'
 rolegate user list --role editor | grep ada""")
+    with guide("give-access-until-friday", 8002) as stage:
+        stage.type()
     with guide("send-the-link-yourself", 2525) as stage, MailServer(stage.ports[2525]) as mail:
         stage.kill("server")
         serve(stage, f"{stage.blocks.pop(0).text.strip()} rolegate")
