@@ -1,9 +1,10 @@
 //! Renames, disables and enables users for admins, and sets the ends of their accounts. The commands
 //! `user rename` and `user set-until` of operators use parts of it.
 
-use super::{super::access_end::RequestedEnd, Users};
+use super::Users;
 use crate::{
     accounts::{
+        access_end::RequestedEnd,
         changes::Changes,
         error::AccountError,
         username::{ADMIN_USERNAME, check_new_username},
