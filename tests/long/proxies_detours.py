@@ -91,7 +91,7 @@ class Detours:
             self.wait_for(link)
             self.browser.back()
             WebDriverWait(self.browser, 20).until(lambda it: it.current_url.startswith(self.page))
-            said = f"You are {self.person.user.name}: go on, or sign in as somebody else."
+            said = f"You are signed in as {self.person.user.name}: go on, or sign in as somebody else."
             assert said in self.text(), (self.deployment.name, self.text())
             is_accessible(self.person)
             if by_keyboard:
@@ -106,7 +106,7 @@ class Detours:
         self.forget()
         self.person.sign_in(self.person.url + "/x")
         self.browser.get(f"{self.page}?return={self.person.url}/x")
-        assert f"You are {self.person.user.name}" in self.text(), (self.deployment.name, self.text())
+        assert f"You are signed in as {self.person.user.name}" in self.text(), (self.deployment.name, self.text())
         user, self.person.user = self.person.user, self.other
         try:
             cookie = self.session()
@@ -137,7 +137,7 @@ class Detours:
         self.browser.switch_to.window(tab)
         # The form in the first tab still works, also after a reload of the page.
         self.browser.refresh()
-        assert f"You are {self.person.user.name}" in self.text(), (self.deployment.name, self.text())
+        assert f"You are signed in as {self.person.user.name}" in self.text(), (self.deployment.name, self.text())
         self.person.fill()
         self.wait_for(one)
 
