@@ -95,6 +95,11 @@ pub(crate) fn parse_group_names(column: &str) -> sqlx::Result<Vec<GroupName>> {
         .map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
+/// Returns the names of these groups as texts.
+pub(crate) fn to_names(groups: &[GroupName]) -> Vec<String> {
+    groups.iter().map(GroupName::to_string).collect()
+}
+
 /// Joins names of groups with commas.
 pub(crate) fn join_group_names(names: &[GroupName]) -> String {
     let names: Vec<&str> = names.iter().map(GroupName::as_str).collect();

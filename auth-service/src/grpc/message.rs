@@ -5,12 +5,13 @@ use crate::{
     accounts::{AccountError, AuthenticatedUser, Page},
     actor::{Actor, PresentedCredential},
     call_origin::CallOrigin,
+    group::to_names,
     tokens::{NewPasswordLink, OpaqueToken},
     user::{ListedUser, User},
 };
 use prost_types::Timestamp;
 use rolegate_grpc_server::{Call, error_status};
-use rolegate_proto::{GroupName, Role, UnknownRole, auth_v1};
+use rolegate_proto::{Role, UnknownRole, auth_v1};
 use secrecy::ExposeSecret as _;
 use tonic::Status;
 
@@ -149,7 +150,7 @@ impl From<OpaqueToken> for auth_v1::ApiKey {
         let role = key.role();
         let created_by = key.created_by().map(str::to_owned);
         let groups = key.groups().map(|groups| auth_v1::GroupNames {
-            names: groups.iter().map(GroupName::to_string).collect(),
+            names: to_names(groups),
         });
         Self {
             id: key.id,

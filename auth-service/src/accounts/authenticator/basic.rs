@@ -81,9 +81,10 @@ impl Authenticator {
                 return self.with_known_names(user, &credentials.requirement);
             }
         }
-        let verified = self.verify_password(&credentials).await;
+        let requirement = credentials.requirement.clone();
+        let verified = self.verify_password(credentials).await;
         metrics::count_login("basic", verified.as_ref().err().map(AccountError::reason));
-        self.with_known_names(verified?, &credentials.requirement)
+        self.with_known_names(verified?, &requirement)
     }
 
     /// Returns the user of an API key if the key is active and belongs to the user with this name.
@@ -103,12 +104,12 @@ impl Authenticator {
     /// A success that is cached for this client needs no hashing and does not count as an attempt.
     /// The limit is checked first, because otherwise a cached success would tell a guesser over the
     /// limit which guess is right.
-    async fn verify_password(&self, credentials: &BasicCredentials) -> Result<User, AccountError> {
+    async fn verify_password(&self, credentials: BasicCredentials) -> Result<User, AccountError> {
         let username = &*credentials.username;
         let origin = credentials.origin;
-        let password = credentials.password.clone();
-        let mut presented = PresentedCredentials::new(username, password, origin, "basic");
-        presented.requirement = credentials.requirement.clone();
+        let mut presented =
+            PresentedCredentials::new(username, credentials.password, origin, "basic");
+        presented.requirement = credentials.requirement;
         self.check_limit(&presented).await?;
         let stored = self.load_credentials(&presented).await?;
         let active = stored.as_ref().filter(|stored| !stored.user.disabled);

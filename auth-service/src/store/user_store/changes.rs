@@ -10,8 +10,8 @@ mod plan;
 mod second_factor;
 mod users;
 
-use super::{UserStore, additions::recent_additions, groups::to_names, tokens::revocation::GROW};
-use crate::{audit::Requested, change::Change, store::WriteError, user::User};
+use super::{UserStore, additions::recent_additions, tokens::revocation::GROW};
+use crate::{audit::Requested, change::Change, group::to_names, store::WriteError, user::User};
 use plan::Plan;
 use rolegate_sql_store::FollowUp;
 use std::sync::Arc;

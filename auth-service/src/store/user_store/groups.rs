@@ -9,7 +9,7 @@ use super::{
 use crate::{
     audit::Requested,
     change::GroupChange,
-    group::{Group, Member, UserGroup},
+    group::{Group, Member, UserGroup, to_names},
     principal::Principal,
     store::{
         StoreError, WriteError,
@@ -47,10 +47,6 @@ pub(super) fn push_groups_exist(statement: Statement, groups: &[GroupName]) -> S
         .push_key_share()
         .push(") AS found) = ")
         .push_bind(encode_count(groups.len()))
-}
-
-pub(super) fn to_names(groups: &[GroupName]) -> Vec<String> {
-    groups.iter().map(GroupName::to_string).collect()
 }
 
 impl UserStore {

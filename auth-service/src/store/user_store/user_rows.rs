@@ -1,6 +1,9 @@
 //! The statements that read users, up to their conditions. `user.rs` has the columns and decodes them.
 
-use crate::user::{is_disabled, user_columns, user_columns_before_found_groups};
+use crate::{
+    group::to_names,
+    user::{is_disabled, user_columns, user_columns_before_found_groups},
+};
 use rolegate_proto::GroupName;
 use rolegate_sql_store::Statement;
 
@@ -18,11 +21,10 @@ pub(super) fn push_deciding_columns(select: Statement, required: &[GroupName]) -
     if required.is_empty() {
         return select.push(USER_COLUMNS);
     }
-    let names: Vec<String> = required.iter().map(GroupName::to_string).collect();
     select
         .push(user_columns_before_found_groups!())
         .push(r#"(SELECT string_agg(name, ',') FROM "group" WHERE name"#)
-        .push_any(&names)
+        .push_any(&to_names(required))
         .push(") AS found_groups")
 }
 

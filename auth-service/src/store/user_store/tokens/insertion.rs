@@ -7,7 +7,7 @@ use super::{
 use crate::{
     audit::Requested,
     change::{NewTokens, TokenChange},
-    group::join_group_names,
+    group::{join_group_names, to_names},
     principal::Principal,
     store::{
         WriteError,
@@ -16,7 +16,7 @@ use crate::{
             UserStore,
             additions::{push_has_room, recent_additions},
             encoding::{encode_count, encode_seconds},
-            groups::{push_groups_exist, to_names},
+            groups::push_groups_exist,
             tokens::pending_sign_ins::push_from_pending_sign_in,
             user_rows::SELECT_CREDENTIALS,
         },
