@@ -26,7 +26,9 @@ pub(super) const TABLES: Tables = Tables {
         14 "cookie session" "0014_cookie_session",
         15 "former username" "0015_former_username",
         16 "pending sign-in" "0016_pending_sign_in",
-        17 "group" "0017_group"
+        17 "group" "0017_group",
+        18 "search key" "0018_search_key",
+        19 "indexes of lists of users" "0019_user_list_indexes"
     ),
 };
 
