@@ -453,8 +453,10 @@ pub struct ListUsersRequest {
     /// Returns only users with this role; unset for all.
     #[prost(string, optional, tag = "5")]
     pub role_name: ::core::option::Option<::prost::alloc::string::String>,
-    /// Returns only users whose username contains this text, ignoring case; empty for all. A search scans all
-    /// users, so each actor may run one at a time, and a second one fails with OVERLOADED.
+    /// Returns only users whose username contains each of these words, in any order, ignoring case and accents;
+    /// empty for all. White space separates the words. A search scans all users, so each actor may run one at a
+    /// time, and a second one fails with OVERLOADED. So does a search while the service indexes usernames after
+    /// an upgrade.
     #[prost(string, tag = "6")]
     pub search: ::prost::alloc::string::String,
     /// Returns only users who are disabled, or only those who are not; unset for all.
@@ -463,6 +465,37 @@ pub struct ListUsersRequest {
     /// Whether the response has `times`.
     #[prost(bool, tag = "8")]
     pub with_times: bool,
+    /// The order of the users.
+    #[prost(enumeration = "UserOrder", tag = "9")]
+    pub order: i32,
+    /// Whether the order is reversed.
+    #[prost(bool, tag = "10")]
+    pub descending: bool,
+    /// The `next_cursor` of the previous page, for the same order; empty for the first page. An order other than
+    /// by id takes it in place of `after`.
+    #[prost(string, tag = "11")]
+    pub cursor: ::prost::alloc::string::String,
+    /// Whether the response has `total`.
+    #[prost(bool, tag = "12")]
+    pub with_total: bool,
+    /// Returns only users whose second factor is on, or only those whose is off; unset for all.
+    #[prost(bool, optional, tag = "13")]
+    pub second_factor: ::core::option::Option<bool>,
+    /// Returns only users who have a password, or only those who have none; unset for all.
+    #[prost(bool, optional, tag = "14")]
+    pub has_password: ::core::option::Option<bool>,
+    /// Returns only users who are in this group; empty for all.
+    #[prost(string, tag = "15")]
+    pub group_name: ::prost::alloc::string::String,
+    /// Returns only users who have not logged in with a password since this time, or never did.
+    #[prost(message, optional, tag = "16")]
+    pub not_since: ::core::option::Option<::prost_types::Timestamp>,
+    /// Returns only users whose account ends, or has ended, before this time.
+    #[prost(message, optional, tag = "17")]
+    pub ends_before: ::core::option::Option<::prost_types::Timestamp>,
+    /// Whether the response has `sign_ins`.
+    #[prost(bool, tag = "18")]
+    pub with_sign_ins: bool,
 }
 /// When a user was created and last logged in.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -475,13 +508,23 @@ pub struct UserTimes {
     #[prost(message, optional, tag = "2")]
     pub last_login_at: ::core::option::Option<::prost_types::Timestamp>,
 }
+/// How a user can sign in.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct UserSignIn {
+    /// Whether the second factor is on.
+    #[prost(bool, tag = "1")]
+    pub second_factor: bool,
+    /// Whether the user has a password. Users without one choose it by a password link.
+    #[prost(bool, tag = "2")]
+    pub has_password: bool,
+}
 /// A page of users.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListUsersResponse {
-    /// The users, by ascending id.
+    /// The users, in the order of the request.
     #[prost(message, repeated, tag = "1")]
     pub users: ::prost::alloc::vec::Vec<User>,
-    /// The `after` of the next page; unset on the last page.
+    /// The `after` of the next page; unset on the last page, and if the order is not by id.
     #[prost(int64, optional, tag = "2")]
     pub next_after: ::core::option::Option<i64>,
     /// One entry for each user, in the same order, if the request has with_times; otherwise empty.
@@ -490,6 +533,19 @@ pub struct ListUsersResponse {
     /// Whether the users have `group_names` and `until`. Services of the previous release leave it false.
     #[prost(bool, tag = "4")]
     pub has_groups: bool,
+    /// The `cursor` of the next page; empty on the last page, and if the order is by id.
+    #[prost(string, tag = "5")]
+    pub next_cursor: ::prost::alloc::string::String,
+    /// The number of users on all pages, if the request has with_total.
+    #[prost(int64, optional, tag = "6")]
+    pub total: ::core::option::Option<i64>,
+    /// One entry for each user, in the same order, if the request has with_sign_ins; otherwise empty.
+    #[prost(message, repeated, tag = "7")]
+    pub sign_ins: ::prost::alloc::vec::Vec<UserSignIn>,
+    /// Whether the page follows every field of the request. Services of the previous release leave it false, because
+    /// they ignore the fields from `order` on.
+    #[prost(bool, tag = "8")]
+    pub follows_request: bool,
 }
 /// Requests a user.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1127,6 +1183,21 @@ pub struct ListAuditRequest {
     /// Restricts the page to entries about the actor.
     #[prost(bool, tag = "6")]
     pub own: bool,
+    /// Returns only entries about a user who had exactly this name then; empty for all.
+    #[prost(string, tag = "7")]
+    pub username: ::prost::alloc::string::String,
+    /// Returns only entries about what a user with exactly this name did; empty for all.
+    #[prost(string, tag = "8")]
+    pub actor_username: ::prost::alloc::string::String,
+    /// Returns only entries of this group of events. It cannot be combined with `event`.
+    #[prost(enumeration = "EventGroup", tag = "9")]
+    pub event_group: i32,
+    /// Returns only entries from this time on.
+    #[prost(message, optional, tag = "10")]
+    pub since: ::core::option::Option<::prost_types::Timestamp>,
+    /// Returns only entries from before this time.
+    #[prost(message, optional, tag = "11")]
+    pub before: ::core::option::Option<::prost_types::Timestamp>,
 }
 /// A page of the record.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -1141,6 +1212,10 @@ pub struct ListAuditResponse {
     /// while the record cannot be written.
     #[prost(bool, tag = "3")]
     pub incomplete: bool,
+    /// Whether the page follows every field of the request. Services of the previous release leave it false, because
+    /// they ignore the fields from `username` on.
+    #[prost(bool, tag = "4")]
+    pub follows_request: bool,
 }
 /// One change, sign-in or refusal.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1316,6 +1391,43 @@ impl Role {
         }
     }
 }
+/// The order of a list of users. Users with equal values are in the order of their ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum UserOrder {
+    /// By id.
+    Unspecified = 0,
+    /// By username, ignoring case and accents.
+    Username = 1,
+    /// By the time of the last login with a password, beginning with those who never logged in.
+    LastLogin = 2,
+    /// By the end of the account, ending with those who have no end.
+    Until = 3,
+}
+impl UserOrder {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "USER_ORDER_UNSPECIFIED",
+            Self::Username => "USER_ORDER_USERNAME",
+            Self::LastLogin => "USER_ORDER_LAST_LOGIN",
+            Self::Until => "USER_ORDER_UNTIL",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "USER_ORDER_UNSPECIFIED" => Some(Self::Unspecified),
+            "USER_ORDER_USERNAME" => Some(Self::Username),
+            "USER_ORDER_LAST_LOGIN" => Some(Self::LastLogin),
+            "USER_ORDER_UNTIL" => Some(Self::Until),
+            _ => None,
+        }
+    }
+}
 /// The kinds of credentials.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
@@ -1349,6 +1461,43 @@ impl CredentialKind {
             "CREDENTIAL_KIND_ACCESS_TOKEN" => Some(Self::AccessToken),
             "CREDENTIAL_KIND_SESSION" => Some(Self::Session),
             "CREDENTIAL_KIND_API_KEY" => Some(Self::ApiKey),
+            _ => None,
+        }
+    }
+}
+/// A group of events. Each event is in one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum EventGroup {
+    /// All events.
+    Unspecified = 0,
+    /// Signing in and out: logins, and sessions that were created or ended.
+    SignIns = 1,
+    /// All other events: changes of users, roles, groups, credentials and of the record itself.
+    Changes = 2,
+    /// Refused logins, API keys and password links.
+    Refusals = 3,
+}
+impl EventGroup {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "EVENT_GROUP_UNSPECIFIED",
+            Self::SignIns => "EVENT_GROUP_SIGN_INS",
+            Self::Changes => "EVENT_GROUP_CHANGES",
+            Self::Refusals => "EVENT_GROUP_REFUSALS",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "EVENT_GROUP_UNSPECIFIED" => Some(Self::Unspecified),
+            "EVENT_GROUP_SIGN_INS" => Some(Self::SignIns),
+            "EVENT_GROUP_CHANGES" => Some(Self::Changes),
+            "EVENT_GROUP_REFUSALS" => Some(Self::Refusals),
             _ => None,
         }
     }
@@ -1807,10 +1956,10 @@ pub mod auth_service_client {
                 .insert(GrpcMethod::new("rolegate.auth.v1.AuthService", "SetUserRole"));
             self.inner.unary(req, path, codec).await
         }
-        /// Lists users by ascending id, in pages. The actor must be an admin.
+        /// Lists users in pages. The actor must be an admin.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// REQUEST_INVALID, ROLE_INVALID.
+        /// REQUEST_INVALID, USERNAME_INVALID, ROLE_INVALID, GROUP_INVALID, OVERLOADED.
         pub async fn list_users(
             &mut self,
             request: impl tonic::IntoRequest<super::ListUsersRequest>,
@@ -2708,7 +2857,7 @@ pub mod auth_service_client {
         /// only for the user's own actions.
         ///
         /// Errors, in the order of the checks: TOKEN_INVALID, TOKEN_USER_NOT_FOUND, ROLE_INSUFFICIENT,
-        /// REQUEST_INVALID.
+        /// REQUEST_INVALID, USERNAME_INVALID, OVERLOADED.
         pub async fn list_audit(
             &mut self,
             request: impl tonic::IntoRequest<super::ListAuditRequest>,
