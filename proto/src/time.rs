@@ -35,5 +35,23 @@ pub fn parse_rfc3339(text: &str) -> Option<SystemTime> {
     timestamp.try_into().ok()
 }
 
+/// Parses a time in the format of RFC 3339, or a date such as `2026-03-01`, which means its beginning in UTC. Returns
+/// `None` for any other text.
+#[must_use]
+pub fn parse_rfc3339_or_date(text: &str) -> Option<SystemTime> {
+    const DATE_LENGTH: usize = 10;
+    if text.len() == DATE_LENGTH {
+        return parse_rfc3339(&format!("{text}T00:00:00Z"));
+    }
+    parse_rfc3339(text)
+}
+
+/// Returns the first whole second that is not before this time, in Unix seconds. Stored times are whole seconds, so they
+/// are before the result exactly if they are before the time.
+#[must_use]
+pub fn ceil_seconds(time: Timestamp) -> i64 {
+    time.seconds.saturating_add(i64::from(time.nanos > 0))
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,8 +3,9 @@
 use axum::extract::FromRequestParts;
 use http::request::Parts;
 use percent_encoding::percent_decode_str;
+use prost_types::Timestamp;
 use rolegate_auth_client::axum::ApiError;
-use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE};
+use rolegate_proto::{http::HttpReason, limits::MAX_PAGE_SIZE, time::parse_rfc3339_or_date};
 use std::{borrow::Cow, str::FromStr};
 use url::form_urlencoded;
 
@@ -96,6 +97,16 @@ impl QueryParams {
     /// with 400 if it does not.
     pub(crate) fn event(&self, name: &str) -> Result<Option<&str>, ApiError> {
         self.checked(name, is_event_name, "1 to 64 letters a to z and _")
+    }
+
+    /// Returns the value of a parameter that must be a time in RFC 3339, or a date, which means its beginning in UTC; or
+    /// `None` if it is missing. Fails with 400 for any other value.
+    pub(crate) fn time(&self, name: &str) -> Result<Option<Timestamp>, ApiError> {
+        let rule =
+            "a time in RFC 3339, such as 2030-01-31T00:00:00Z, or a date, such as 2030-01-31";
+        let is_time = |text: &str| parse_rfc3339_or_date(text).is_some();
+        let text = self.checked(name, is_time, rule)?;
+        Ok(text.and_then(parse_rfc3339_or_date).map(Timestamp::from))
     }
 
     /// Returns the value of a parameter that must be one of `values`, or `None` if it is missing. Fails with 400 for

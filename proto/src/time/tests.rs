@@ -1,4 +1,4 @@
-use super::{from_message, parse_rfc3339};
+use super::{ceil_seconds, from_message, parse_rfc3339, parse_rfc3339_or_date};
 use prost_types::Timestamp;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -60,5 +60,38 @@ fn anything_else_is_no_time() {
         "+02030-01-01T00:00:00Z",
     ] {
         assert_eq!(parse_rfc3339(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn a_fraction_of_a_second_is_rounded_up() {
+    for (seconds, nanos, rounded) in [
+        (7, 0, 7),
+        (7, 1, 8),
+        (-7, 999_999_999, -6),
+        (i64::MAX, 1, i64::MAX),
+    ] {
+        assert_eq!(ceil_seconds(Timestamp { seconds, nanos }), rounded);
+    }
+}
+
+#[test]
+fn a_date_means_its_beginning_in_utc() {
+    let beginning = parse_rfc3339("2026-03-01T00:00:00Z");
+    assert!(beginning.is_some());
+    assert_eq!(parse_rfc3339_or_date("2026-03-01"), beginning);
+    assert_eq!(
+        parse_rfc3339_or_date("2026-03-01T01:00:00+01:00"),
+        beginning
+    );
+    for text in [
+        "",
+        "2026-3-1",
+        "2026-02-30",
+        "01.03.2026",
+        "2026-03-01T00:00:00",
+        "2026-03-é",
+    ] {
+        assert_eq!(parse_rfc3339_or_date(text), None, "{text}");
     }
 }
