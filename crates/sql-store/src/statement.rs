@@ -1,8 +1,6 @@
 //! Builds statements in SQL that both engines understand, and runs them. Where the engines differ, the builder
 //! writes the form of the engine that the statement is for. `span.rs` traces the statements of a traced request.
 
-mod letter_case;
-
 use crate::{
     StoreError,
     clock::{NOW, UPTIME, uptime},
@@ -11,7 +9,6 @@ use crate::{
     span::{describe, trace},
 };
 use futures_util::future::BoxFuture;
-use letter_case::ignore_case;
 use serde::Serialize;
 use sqlx::{
     Arguments as _, AssertSqlSafe, Encode, PgConnection, Postgres, Sqlite, SqliteConnection, Type,
@@ -177,21 +174,18 @@ impl Statement {
         }
     }
 
-    /// Appends the condition that the preceding column contains this text. The text is taken literally, except
-    /// that the case of letters does not matter.
-    ///
-    /// The pattern lists the cases of each letter, because engines and the locales of clusters differ in how
-    /// they treat letters beyond ASCII.
+    /// Appends the condition that the preceding column contains this text, which is taken literally. The column
+    /// must have no ASCII capitals, because SQLite does not distinguish them from small letters here.
     pub fn push_contains(self, text: &str) -> Self {
-        let dialect = self.dialect();
-        let pattern: String = text
-            .chars()
-            .map(|character| ignore_case(character, dialect))
-            .collect();
-        match dialect {
-            Dialect::Postgres => self.push(" ~ ").push_bind(pattern),
-            Dialect::Sqlite => self.push(" GLOB ").push_bind(format!("*{pattern}*")),
+        let mut pattern = String::from("%");
+        for character in text.chars() {
+            if matches!(character, '%' | '_' | '\\') {
+                pattern.push('\\');
+            }
+            pattern.push(character);
         }
+        pattern.push('%');
+        self.push(" LIKE ").push_bind(pattern).push(" ESCAPE '\\'")
     }
 
     /// Appends the columns of a struct of [`row!`](crate::row), with commas between them.
