@@ -48,6 +48,7 @@ mod metrics;
 mod password;
 mod principal;
 mod roles;
+mod search_key;
 mod second_factor;
 pub mod secret_generation;
 mod secret_list;

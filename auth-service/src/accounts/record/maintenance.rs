@@ -1,4 +1,5 @@
-//! Seals the record, removes old rows and announces new changes to the streams, in the background.
+//! Seals the record, removes old rows, announces new changes to the streams and writes the search keys of users, in the
+//! background.
 
 use super::Record;
 use crate::{
@@ -26,9 +27,8 @@ static REMOVAL_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duratio
 static ADDITIONS_WARNING: LogLimiter<()> = LogLimiter::silent_when_full(1, Duration::from_mins(1));
 
 impl Record {
-    /// Starts the task that seals the record, announces new changes to the streams, and removes
-    /// rows that are older than this number of days. The task stops when the store has been
-    /// dropped.
+    /// Starts the task that seals the record, announces new changes to the streams, writes search keys, and removes rows
+    /// that are older than this number of days. The task stops when the store has been dropped.
     pub(crate) fn start_maintenance(&self, retention_days: u32) {
         let store = Arc::downgrade(&self.store);
         let newest_change = self.watches.newest_change.clone();
@@ -39,6 +39,7 @@ impl Record {
 async fn maintain(store: Weak<UserStore>, newest_change: Sender<i64>, retention_days: u32) {
     let mut next_line = Instant::now();
     let mut next_cleaning = Instant::now();
+    let mut writes_search_keys = true;
     let mut pause = SEAL_INTERVAL;
     loop {
         sleep(pause).await;
@@ -59,6 +60,10 @@ async fn maintain(store: Weak<UserStore>, newest_change: Sender<i64>, retention_
         if began >= next_cleaning {
             next_cleaning = began + CLEANING_INTERVAL;
             clean(&store, retention_days).await;
+            writes_search_keys = true;
+        }
+        if writes_search_keys {
+            writes_search_keys = write_search_keys(&store).await;
         }
     }
 }
@@ -106,6 +111,22 @@ async fn log_seal(store: &UserStore) -> Result<(), StoreError> {
     let digest = &*newest.digest;
     audit_line!("audit_sealed", revision, digest);
     Ok(())
+}
+
+/// Writes search keys of users who have none, in steps between which the record is sealed. Returns whether there is
+/// another step to do now.
+async fn write_search_keys(store: &UserStore) -> bool {
+    match store.write_search_keys().await {
+        Ok(all_have_keys) => !all_have_keys,
+        Err(error) => {
+            // The store itself logs that it cannot write, and a list that needs the keys fails.
+            tracing::debug!(
+                error = error_chain(&error),
+                "cannot write the search keys of users"
+            );
+            false
+        }
+    }
 }
 
 /// Deletes additions that no longer count towards the limit of additions, and removes old rows of
