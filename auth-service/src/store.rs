@@ -39,11 +39,11 @@ pub(crate) use batched_reads::{BatchedReads, DecisionKey};
 pub(crate) use checked_row::{CheckedRow, UnreadableColumn};
 pub(crate) use inspection::UnsealedRows;
 pub use inspection::{UserFacts, inspect};
-pub use list_query::UserFilter;
+pub use list_query::{MalformedCursor, RoleFilter, SortValue, UserCursor, UserFilter, UserOrder};
 pub use operator_database::HighWaterMarks;
 pub(crate) use operator_database::{
     ApiKeys, EndOfAll, ExportedUser, Import, MAX_PAGE_ROWS, OperatorDatabase, RecordContents,
-    RecordedRemoval, SealedRecord, ShownUser,
+    RecordedRemoval, SealedRecord,
 };
 pub(crate) use rolegate_sql_store::FileClock;
 pub use rolegate_sql_store::StoreError;

@@ -155,8 +155,22 @@ impl User {
     }
 }
 
+/// The condition that a user has a password. The text `!` is stored in place of a missing hash, after the prefix `otp:`
+/// while the second factor is on.
+macro_rules! has_password {
+    () => {
+        "password NOT IN ('!', 'otp:!')"
+    };
+}
+pub(crate) const HAS_PASSWORD: &str = has_password!();
+
 /// The columns of a [`ListedUser`].
-pub(crate) const LISTED_COLUMNS: &str = concat!(user_columns!(), ", last_login_at");
+pub(crate) const LISTED_COLUMNS: &str = concat!(
+    user_columns!(),
+    ", last_login_at, search_key, ",
+    has_password!(),
+    " AS has_password"
+);
 
 /// A user as shown in lists, with the time of the last login.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -166,6 +180,10 @@ pub struct ListedUser {
     /// When the user last logged in with the password, in Unix seconds; `None` if no login was
     /// stored.
     pub last_login_at: Option<u64>,
+    /// False if the user has yet to choose a password by a link.
+    pub has_password: bool,
+    /// The key by which lists are sorted by username. It may be missing, or belong to a former name.
+    pub search_key: Option<String>,
 }
 
 impl TableRow for ListedUser {
@@ -173,6 +191,8 @@ impl TableRow for ListedUser {
         Ok(Self {
             user: User::from_row(row)?,
             last_login_at: row.optional_seconds("last_login_at")?,
+            has_password: row.get("has_password")?,
+            search_key: row.get("search_key")?,
         })
     }
 }

@@ -22,7 +22,7 @@ pub(crate) use import::Import;
 pub(crate) use record_pages::MAX_PAGE_ROWS;
 pub(crate) use sealed_record::{RecordContents, RecordedRemoval, SealedRecord};
 pub(super) use user_pages::Export;
-pub(crate) use user_pages::{ExportedUser, ShownUser};
+pub(crate) use user_pages::ExportedUser;
 
 use rolegate_sql_store::{Database, StoreError};
 

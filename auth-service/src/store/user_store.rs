@@ -9,7 +9,7 @@
 //! - `users` reads users, and `changes` changes them. `tokens` has API keys, sessions, password links and pending
 //!   sign-ins, `second_factor` has second factors, `groups` has groups and memberships, and `audit` has the record.
 //! - `user_rows` has the statements that read users, and `encoding` converts the numbers in columns.
-//! - `additions` limits how much is added to a user.
+//! - `search_keys` writes the keys by which usernames are searched, and `additions` limits how much is added to a user.
 //! - `usage_writer` stores the times of the last uses of tokens and passwords in the background, and `usage_pauses`
 //!   stores the times during which that was impossible.
 
@@ -19,6 +19,7 @@ mod changes;
 pub(super) mod encoding;
 mod groups;
 mod locked_writes;
+mod search_keys;
 mod second_factor;
 pub(super) mod tokens;
 mod usage_pauses;

@@ -4,15 +4,14 @@ use super::{UserStore, user_rows::push_deciding_columns};
 use crate::{
     store::{
         StoreError,
-        list_query::{UserFilter, list},
+        list_query::{UserFilter, count_query, list_query},
         tables::{ROLES_IN_USE, RoleUsage},
     },
-    user::{Credentials, ListedUser, User},
+    user::{Credentials, LISTED_COLUMNS, ListedUser, User},
 };
 use rolegate_proto::GroupName;
-use rolegate_sql_store::{STATEMENT_TIMEOUT, Timed};
+use rolegate_sql_store::Timed;
 use secrecy::{ExposeSecret, SecretString};
-use tokio::time::timeout;
 
 pub(super) const SET_PASSWORD: &str = r#"UPDATE "user" SET password = "#;
 /// Precedes a hash in a statement. While the second factor is on, the prefix `otp:` makes the hash invalid for
@@ -86,10 +85,30 @@ impl UserStore {
         Ok(self.database.execute(update).await? > 0)
     }
 
-    /// Lists users by ascending id. A search by [`UserFilter::search`] reads all users after [`UserFilter::after`]
-    /// until the page is full.
+    /// Returns a page of users.
     pub(crate) async fn list(&self, filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError> {
-        let listed = timeout(STATEMENT_TIMEOUT, list(&self.database, filter.clone())).await;
-        listed.unwrap_or(Err(StoreError::TimedOut))
+        let select = list_query(self.database.statement("SELECT "), filter);
+        self.database.read(select).await
+    }
+
+    /// Counts the users on all pages.
+    pub(crate) async fn count(&self, filter: &UserFilter) -> Result<i64, StoreError> {
+        let select = count_query(self.database.statement("SELECT "), filter);
+        let count = self.database.read_optional(select).await?;
+        Ok(count.unwrap_or_default())
+    }
+
+    /// Returns the user with this name as lists show it; `None` if there is none.
+    pub(crate) async fn listed_user(
+        &self,
+        username: &str,
+    ) -> Result<Option<ListedUser>, StoreError> {
+        let select = self
+            .database
+            .statement("SELECT ")
+            .push(LISTED_COLUMNS)
+            .push(r#" FROM "user" WHERE username = "#)
+            .push_bind(username);
+        self.database.read_optional(select).await
     }
 }
