@@ -25,7 +25,7 @@ mod user_state;
 
 pub(crate) use audit_row::{AuditRow, Tampering, parse_details};
 pub(crate) use entry::{EndedCredentials, Entry, Removal};
-pub(crate) use events::{AUDIT_ERASED, EVENTS, USER_RENAMED};
+pub(crate) use events::{AUDIT_ERASED, EVENTS, EventGroup, EventSelection, USER_RENAMED};
 pub(crate) use requested::{BulkChange, RecoveryCodeUse, Requested};
 pub(crate) use sign_in_rows::{SignInRows, UnrecordedRefusal};
 pub(crate) use sign_ins::{

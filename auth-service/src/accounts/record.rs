@@ -11,9 +11,11 @@
 mod maintenance;
 pub(super) mod watch;
 
-use super::{authorizer::Authorizer, error::AccountError, paging::cut_page, policy::Requirement};
+use super::{
+    authorizer::Authorizer, error::AccountError, paging::cut_page, policy::Requirement, username,
+};
 use crate::{
-    audit::AuditRow,
+    audit::{AuditRow, EventGroup},
     store::{AuditFilter, CheckedRow, UnreadableColumn, UserStore},
 };
 use rolegate_program::{log_limiter::LogLimiter, logs::error_chain};
@@ -44,6 +46,18 @@ pub(crate) struct AuditRequest {
     pub(crate) user_id: Option<i64>,
     pub(crate) actor_id: Option<i64>,
     pub(crate) event: String,
+    /// Restricts the page to entries about a user of this name; empty selects all users.
+    pub(crate) username: String,
+    /// Restricts the page to what a user of this name did; empty selects all actors.
+    pub(crate) actor: String,
+    /// Restricts the page to a group of events. It cannot be combined with `event`.
+    pub(crate) events: Option<EventGroup>,
+    /// Whether the request has a group of events that this release does not know.
+    pub(crate) has_unknown_events: bool,
+    /// Restricts the page to entries from this time on, in Unix seconds.
+    pub(crate) since: Option<i64>,
+    /// Restricts the page to entries from before this time, in Unix seconds.
+    pub(crate) before: Option<i64>,
     /// The `next_after` of the previous page; `None` for the first page.
     pub(crate) after: Option<i64>,
     pub(crate) size: i32,
@@ -62,8 +76,18 @@ pub(crate) struct AuditPage {
 }
 
 impl AuditRequest {
-    /// Returns the size of the page. Fails if a number in the request breaks the contract.
+    /// Returns the size of the page. Fails if the request breaks the contract.
     fn checked_size(&self) -> Result<i64, AccountError> {
+        if self.events.is_some() && !self.event.is_empty() {
+            return Err(AccountError::invalid_request(
+                "event_group cannot be combined with event",
+            ));
+        }
+        if self.has_unknown_events {
+            return Err(AccountError::invalid_request("event_group is unknown"));
+        }
+        username::check_part(&self.username)?;
+        username::check_part(&self.actor)?;
         let numbers = [self.user_id, self.actor_id, self.after];
         match page_size(self.size) {
             Some(size) if numbers.into_iter().flatten().all(|number| number > 0) => Ok(size.into()),
@@ -127,7 +151,12 @@ impl Record {
             user_id: if own { Some(actor_id) } else { request.user_id },
             actor_id: request.actor_id,
             event: request.event,
-            before: request.after,
+            username: request.username,
+            actor: request.actor,
+            events: request.events,
+            since: request.since,
+            before: request.before,
+            before_revision: request.after,
             limit: size + 1,
         };
         let acquired = timeout(PERMIT_TIMEOUT, self.page_reads.acquire()).await;

@@ -56,6 +56,48 @@ pub(crate) const EVENTS: [&str; 37] = [
     "restored",
 ];
 
+/// The events of signing in and out.
+const SIGN_INS: [&str; 4] = [
+    "login_ok",
+    "recovery_code_used",
+    "session_created",
+    "session_ended",
+];
+
+/// The events of refused sign-ins and credentials.
+const REFUSALS: [&str; 4] = [
+    "login_failed",
+    "api_key_refused",
+    "password_link_refused",
+    "refusals_not_recorded",
+];
+
+/// A group of events, by which the record can be filtered. Each event is in one group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventGroup {
+    SignIns,
+    Refusals,
+    /// All other events, also those of a newer release.
+    Changes,
+}
+
+/// The events that a group selects.
+pub(crate) enum EventSelection {
+    Only(Vec<String>),
+    AllExcept(Vec<String>),
+}
+
+impl EventGroup {
+    pub(crate) fn selection(self) -> EventSelection {
+        let names = |events: &[&str]| events.iter().map(|event| (*event).to_owned()).collect();
+        match self {
+            Self::SignIns => EventSelection::Only(names(&SIGN_INS)),
+            Self::Refusals => EventSelection::Only(names(&REFUSALS)),
+            Self::Changes => EventSelection::AllExcept(names(&[SIGN_INS, REFUSALS].concat())),
+        }
+    }
+}
+
 /// The events of changes that are sent to the services that follow the changes of users. They keep a user's name, role,
 /// state, end and groups, so only changes of these are sent.
 pub(super) const PUBLISHED: [&str; 11] = [
@@ -71,3 +113,19 @@ pub(super) const PUBLISHED: [&str; 11] = [
     MEMBERSHIP_SET,
     MEMBERSHIP_REMOVED,
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::{EVENTS, REFUSALS, SIGN_INS};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_groups_have_different_events_that_exist() {
+        let names = [SIGN_INS, REFUSALS].concat();
+        let different: BTreeSet<&str> = names.iter().copied().collect();
+        assert_eq!(different.len(), names.len());
+        for name in names {
+            assert!(EVENTS.contains(&name), "{name}");
+        }
+    }
+}

@@ -14,7 +14,7 @@ pub(in crate::store) mod sealing;
 
 use super::{UserStore, encoding::encode_count};
 use crate::{
-    audit::{AuditRow, Entry, Requested},
+    audit::{AuditRow, Entry, EventGroup, EventSelection, Requested},
     change::TokenChange,
     store::{
         checked_row::CheckedRow,
@@ -47,8 +47,18 @@ pub(crate) struct AuditFilter {
     pub(crate) actor_id: Option<i64>,
     /// The name of the event; an empty name selects all events.
     pub(crate) event: String,
-    /// The page has only revisions below this one; `None` begins with the newest row.
+    /// The name that the user had when the row was written; an empty name selects all users.
+    pub(crate) username: String,
+    /// The name that the user who acted had then; an empty name selects all actors.
+    pub(crate) actor: String,
+    /// The group of events; `None` selects all events.
+    pub(crate) events: Option<EventGroup>,
+    /// The first second from which rows are selected, in Unix seconds.
+    pub(crate) since: Option<i64>,
+    /// The second before which rows are selected, in Unix seconds.
     pub(crate) before: Option<i64>,
+    /// The page has only revisions below this one; `None` begins with the newest row.
+    pub(crate) before_revision: Option<i64>,
     pub(crate) limit: i64,
 }
 
@@ -67,9 +77,12 @@ const MAX_CHANGES: i64 = 500;
 
 /// Appends the filter's conditions, the order and the limit to a `SELECT` that ends with `WHERE `. The newest row comes
 /// first.
+///
+/// There is no index on names and times, which every row would pay for. A record of a million rows is read in one or two
+/// tenths of a second.
 fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
-    let before = filter.before.unwrap_or(i64::MAX);
-    let mut select = select.push("revision < ").push_bind(before);
+    let before_revision = filter.before_revision.unwrap_or(i64::MAX);
+    let mut select = select.push("revision < ").push_bind(before_revision);
     if let Some(user_id) = filter.user_id {
         select = select.push(" AND user_id = ").push_bind(user_id);
     }
@@ -78,6 +91,28 @@ fn push_filter(select: Statement, filter: &AuditFilter) -> Statement {
     }
     if !filter.event.is_empty() {
         select = select.push(" AND event = ").push_bind(filter.event.clone());
+    }
+    if !filter.username.is_empty() {
+        select = select
+            .push(" AND username = ")
+            .push_bind(filter.username.clone());
+    }
+    if !filter.actor.is_empty() {
+        select = select.push(" AND actor = ").push_bind(filter.actor.clone());
+    }
+    if let Some(group) = filter.events {
+        select = match group.selection() {
+            EventSelection::Only(names) => select.push(" AND event").push_any(&names),
+            EventSelection::AllExcept(names) => {
+                select.push(" AND NOT (event").push_any(&names).push(")")
+            }
+        };
+    }
+    if let Some(since) = filter.since {
+        select = select.push(" AND at >= ").push_bind(since);
+    }
+    if let Some(before) = filter.before {
+        select = select.push(" AND at < ").push_bind(before);
     }
     select
         .push(" ORDER BY revision DESC LIMIT ")
