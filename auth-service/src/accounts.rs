@@ -66,8 +66,9 @@ pub(crate) use token_name::check_name;
 pub(crate) use username::{ADMIN_USERNAME, check_new_username};
 pub use users::seed::AdminPassword;
 pub(crate) use users::{
-    UserPageRequest, Users,
+    Users,
     api_keys::ApiKeyRequest,
+    list::{UserPage, UserPageRequest},
     seed::SeedError,
     update::{UserUpdateRequest, new_end, rename},
 };

@@ -10,7 +10,10 @@ use super::{
     rate_limit::RateLimiter,
     record::Record,
     sign_in_recorder::SignInRecorder,
-    users::{MAX_SEARCHES, Users},
+    users::{
+        Users,
+        list::{MAX_LIST_READS, MAX_SEARCHES},
+    },
 };
 use crate::{
     password::{CredentialCache, Hasher},
@@ -84,6 +87,7 @@ impl Services {
             registration_limiter: RateLimiter::per_address(policy.registration_limit),
             link_limiter: RateLimiter::per_address(policy.login_failure_limit),
             searches: ClientSlots::new(MAX_SEARCHES),
+            list_reads: Arc::new(Semaphore::new(MAX_LIST_READS)),
         };
         let record = Record::new(store, Arc::clone(&authorizer));
         Ok(Self {

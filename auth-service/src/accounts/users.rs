@@ -1,7 +1,7 @@
 //! Reads and changes users, and the credentials of users.
 //!
-//! This file reads single users, pages of users, the usernames for many ids, and the roles of this
-//! service. `delete_tokens` deletes sessions and API keys.
+//! This file reads single users, the usernames for many ids, and the roles of this service.
+//! `delete_tokens` deletes sessions and API keys. `list` lists users in pages.
 //!
 //! - `changes` creates and deletes users and sets their roles. `update` renames and disables users.
 //!   `seed` creates the first admin.
@@ -10,6 +10,7 @@
 
 pub(super) mod api_keys;
 pub(super) mod changes;
+pub(super) mod list;
 mod password_links;
 mod passwords;
 pub(super) mod second_factor;
@@ -22,47 +23,23 @@ use super::{
     authorizer::Authorizer,
     changes::Changes,
     error::AccountError,
-    paging::{Page, PageRequest},
     policy::{Policy, Requirement},
     rate_limit::RateLimiter,
     sign_in_recorder::SignInRecorder,
-    username,
 };
 use crate::{
     actor::Actor,
     change::{Change, TokenChange, TokenSelection},
     password::Hasher,
     principal::Principal,
-    store::{BatchedReads, UsageKind, UserFilter, UserStore},
+    store::{BatchedReads, UserStore},
     tokens::{OpaqueToken, TokenKind},
-    user::{ListedUser, User},
+    user::User,
 };
 use rolegate_http_server::clients::ClientSlots;
-use rolegate_proto::{Reason, Role, UnknownRole, limits::MAX_USERNAME_BATCH};
-use std::{sync::Arc, time::Duration};
-
-/// The maximum number of searches for users that an admin may run at the same time on each replica. A search can read
-/// all users.
-pub(super) const MAX_SEARCHES: u32 = 1;
-/// The time after which an admin may retry a search that was refused because another one was running.
-const SEARCH_RETRY: Duration = Duration::from_secs(1);
-
-/// A request for a page of users.
-#[derive(Default)]
-pub(crate) struct UserPageRequest {
-    /// The `page_size` of the request, as the contract defines it.
-    pub(crate) size: i32,
-    /// Restricts the page to ids greater than this; 0 for the first page.
-    pub(crate) after: i64,
-    /// Restricts the page to usernames that start with this text, taken literally.
-    pub(crate) username_prefix: String,
-    /// Restricts the page to users with this role; an error stands for a malformed role.
-    pub(crate) role: Option<Result<Role, UnknownRole>>,
-    /// Restricts the page to users who are disabled (true) or are not (false).
-    pub(crate) disabled: Option<bool>,
-    /// Restricts the page to usernames that contain this text, in upper or lower case.
-    pub(crate) search: String,
-}
+use rolegate_proto::{Reason, Role, limits::MAX_USERNAME_BATCH};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// Reads, creates, changes and deletes users and their credentials.
 pub(crate) struct Users {
@@ -80,6 +57,8 @@ pub(crate) struct Users {
     pub(super) link_limiter: Arc<RateLimiter>,
     /// The running searches of each admin, by the admin's id.
     pub(super) searches: ClientSlots<i64>,
+    /// The permits for lists that may read all users.
+    pub(super) list_reads: Arc<Semaphore>,
 }
 
 impl Users {
@@ -97,32 +76,6 @@ impl Users {
     ) -> Result<User, AccountError> {
         self.authorizer.authorize_admin(credential).await?;
         self.authorizer.find_user(user_id).await
-    }
-
-    /// Lists users by ascending id; the actor must be an admin. A request with a search fails while
-    /// another search of this admin is running.
-    pub(crate) async fn list_users(
-        &self,
-        credential: &str,
-        request: UserPageRequest,
-    ) -> Result<Page<ListedUser>, AccountError> {
-        let admin_id = self.authorizer.authorize_admin(credential).await?.user.id;
-        let filter = self.user_filter(request)?;
-        let _running_search = if filter.search.is_empty() {
-            None
-        } else {
-            let slot = self.searches.acquire(admin_id);
-            Some(slot.ok_or_else(|| AccountError::overloaded(SEARCH_RETRY))?)
-        };
-        let users = self.store.list(&filter).await?;
-        let mut page = Page::cut(users, filter.limit, |listed| listed.user.id);
-        for listed in &mut page.items {
-            let noted = self
-                .store
-                .unwritten_use(UsageKind::Password, listed.user.id);
-            listed.last_login_at = listed.last_login_at.max(noted);
-        }
-        Ok(page)
     }
 
     /// Returns the users with these ids, by ascending id. Unknown ids are left out.
@@ -154,33 +107,6 @@ impl Users {
                 Ok(users)
             }
         }
-    }
-
-    /// Checks a request for a page, in the order that the contract fixes, and returns the filter
-    /// for the store.
-    fn user_filter(&self, request: UserPageRequest) -> Result<UserFilter, AccountError> {
-        let UserPageRequest {
-            size,
-            after,
-            username_prefix,
-            role,
-            disabled,
-            search,
-        } = request;
-        let limit = PageRequest { size, after }.limit()?;
-        username::check_part(&username_prefix)?;
-        username::check_part(&search)?;
-        let role = role
-            .map(|role| self.policy.require_known_role(role))
-            .transpose()?;
-        Ok(UserFilter {
-            after,
-            limit,
-            username_prefix,
-            role,
-            disabled,
-            search,
-        })
     }
 
     /// Makes a change of one user, and returns the user as the change has left it. If the user has

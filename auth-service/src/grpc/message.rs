@@ -2,12 +2,12 @@
 //! origin into the type of the use cases.
 
 use crate::{
-    accounts::{AccountError, AuthenticatedUser, Page},
+    accounts::{AccountError, AuthenticatedUser},
     actor::{Actor, PresentedCredential},
     call_origin::CallOrigin,
     group::to_names,
     tokens::{NewPasswordLink, OpaqueToken},
-    user::{ListedUser, User},
+    user::User,
 };
 use prost_types::Timestamp;
 use rolegate_grpc_server::{Call, error_status};
@@ -59,32 +59,6 @@ user_responses! {
 /// latest possible time.
 pub(super) fn seconds(unix_seconds: u64) -> i64 {
     unix_seconds.try_into().unwrap_or(i64::MAX)
-}
-
-/// Converts a page of users. If `with_times` is true, the response also has the times of each user.
-pub(super) fn list_users_response(
-    page: Page<ListedUser>,
-    with_times: bool,
-) -> auth_v1::ListUsersResponse {
-    let Page {
-        items: users,
-        next_after,
-    } = page;
-    let user_times = |listed: &ListedUser| auth_v1::UserTimes {
-        created_at: listed.user.created_at.map(timestamp),
-        last_login_at: listed.last_login_at.map(timestamp),
-    };
-    let times = if with_times {
-        users.iter().map(user_times).collect()
-    } else {
-        Vec::new()
-    };
-    auth_v1::ListUsersResponse {
-        times,
-        users: users.into_iter().map(|listed| listed.user.into()).collect(),
-        next_after,
-        has_groups: true,
-    }
 }
 
 impl From<AuthenticatedUser> for auth_v1::User {

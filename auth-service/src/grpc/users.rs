@@ -2,18 +2,59 @@
 
 use super::{
     AuthGrpc, RpcResult,
-    message::{self, optional_role},
+    message::{optional_role, timestamp},
 };
 use crate::{
-    accounts::{AccountError, RequestedEnd, UserPageRequest, UserUpdateRequest},
+    accounts::{AccountError, RequestedEnd, UserPage, UserPageRequest, UserUpdateRequest},
     call_origin::CallOrigin,
+    store::{SortValue, UserOrder},
+    user::ListedUser,
 };
 use rolegate_grpc_server::Call;
 use rolegate_proto::{
     Role,
     auth_v1::{self as wire, update_user_request::End},
+    time::ceil_seconds,
 };
 use std::sync::Arc;
+
+/// Converts a page of users. The response has the times of each user, or how each can sign in, if the caller wants it.
+fn user_page(page: UserPage, with_times: bool, with_sign_ins: bool) -> wire::ListUsersResponse {
+    let UserPage { users, next, total } = page;
+    let mut response = wire::ListUsersResponse {
+        total,
+        has_groups: true,
+        follows_request: true,
+        ..wire::ListUsersResponse::default()
+    };
+    match next {
+        Some(cursor) if cursor.value == SortValue::None => response.next_after = Some(cursor.id),
+        Some(cursor) => response.next_cursor = cursor.to_string(),
+        None => {}
+    }
+    if with_times {
+        response.times = users.iter().map(user_times).collect();
+    }
+    if with_sign_ins {
+        response.sign_ins = users.iter().map(user_sign_in).collect();
+    }
+    response.users = users.into_iter().map(|listed| listed.user.into()).collect();
+    response
+}
+
+fn user_times(listed: &ListedUser) -> wire::UserTimes {
+    wire::UserTimes {
+        created_at: listed.user.created_at.map(timestamp),
+        last_login_at: listed.last_login_at.map(timestamp),
+    }
+}
+
+fn user_sign_in(listed: &ListedUser) -> wire::UserSignIn {
+    wire::UserSignIn {
+        second_factor: listed.user.second_factor,
+        has_password: listed.has_password,
+    }
+}
 
 impl AuthGrpc {
     pub(super) async fn create_user(
@@ -66,20 +107,36 @@ impl AuthGrpc {
         call: Call,
         message: wire::ListUsersRequest,
     ) -> RpcResult<wire::ListUsersResponse> {
+        let order = match message.order() {
+            wire::UserOrder::Unspecified => UserOrder::Id,
+            wire::UserOrder::Username => UserOrder::Username,
+            wire::UserOrder::LastLogin => UserOrder::LastLogin,
+            wire::UserOrder::Until => UserOrder::Until,
+        };
         let request = UserPageRequest {
             size: message.page_size,
             after: message.after,
+            cursor: message.cursor,
+            order,
+            has_unknown_order: wire::UserOrder::try_from(message.order).is_err(),
+            descending: message.descending,
             username_prefix: message.username_prefix,
             role: optional_role(message.role_name, message.role),
             disabled: message.disabled,
             search: message.search,
+            second_factor: message.second_factor,
+            has_password: message.has_password,
+            group: message.group_name,
+            not_since: message.not_since.map(ceil_seconds),
+            ends_before: message.ends_before.map(ceil_seconds),
+            with_total: message.with_total,
         };
         let page = self
             .services
             .users
             .list_users(call.credential(), request)
             .await?;
-        Ok(message::list_users_response(page, message.with_times))
+        Ok(user_page(page, message.with_times, message.with_sign_ins))
     }
 
     pub(super) async fn batch_get_users(

@@ -3,7 +3,7 @@
 use super::{App, NOW, POLICY, origin};
 use crate::{
     accounts::{AccountError, AuditRequest},
-    audit::AuditRow,
+    audit::{AuditRow, EventGroup},
     store::CheckedRow,
     tokens::NewPasswordLink,
 };
@@ -176,8 +176,25 @@ async fn pages_of_the_record_have_no_gaps_and_their_limits() {
             actor_id: Some(0),
             ..AuditRequest::default()
         },
+        AuditRequest {
+            event: "login_ok".to_owned(),
+            events: Some(EventGroup::SignIns),
+            ..AuditRequest::default()
+        },
     ] {
         assert_err!(app.record(&app.admin, request).await, RequestInvalid);
+    }
+    for name in ["a\0", &"x".repeat(256)] {
+        let of_user = AuditRequest {
+            username: name.to_owned(),
+            ..AuditRequest::default()
+        };
+        assert_err!(app.record(&app.admin, of_user).await, UsernameInvalid);
+        let by_actor = AuditRequest {
+            actor: name.to_owned(),
+            ..AuditRequest::default()
+        };
+        assert_err!(app.record(&app.admin, by_actor).await, UsernameInvalid);
     }
 }
 

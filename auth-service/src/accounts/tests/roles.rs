@@ -50,7 +50,7 @@ async fn an_extra_role_is_granted_required_and_listed_and_others_do_not_exist() 
         .list_users(&app.admin, of_role(editor))
         .await
         .expect("listed");
-    assert_eq!(page.items.len(), 1);
+    assert_eq!(page.users.len(), 1);
     assert_err!(
         app.users
             .list_users(&app.admin, of_role(role("edit")))

@@ -6,14 +6,14 @@ use crate::{
     user::ListedUser,
 };
 use rolegate_proto::{Reason, Role};
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 impl App {
     async fn list(&self, request: UserPageRequest) -> Result<Vec<ListedUser>, AccountError> {
         self.users
             .list_users(&self.admin, request)
             .await
-            .map(|page| page.items)
+            .map(|page| page.users)
     }
 
     async fn search(&self, text: &str) -> Result<Vec<String>, AccountError> {
@@ -67,6 +67,30 @@ async fn an_admin_searches_once_at_a_time() {
     for _ in 0..2 {
         assert_eq!(app.search("NN").await.expect("the only one"), ["ann"]);
     }
+}
+
+#[tokio::test]
+async fn lists_that_read_all_users_wait_for_a_permit_and_other_pages_do_not() {
+    let app = App::new(POLICY).await;
+    let permits = Arc::clone(&app.users.list_reads);
+    let held = permits.acquire_many_owned(2).await.expect("all permits");
+    let counted = || UserPageRequest {
+        with_total: true,
+        ..UserPageRequest::default()
+    };
+    let disabled = UserPageRequest {
+        disabled: Some(true),
+        ..UserPageRequest::default()
+    };
+    let page = app.list(UserPageRequest::default()).await.expect("listed");
+    assert_eq!(page.len(), 1);
+    for request in [counted(), disabled] {
+        let refused = app.list(request).await.expect_err("no permit");
+        assert_eq!(refused.reason(), Reason::Overloaded);
+        assert_eq!(refused.retry_after(), Some(Duration::from_secs(2)));
+    }
+    drop(held);
+    assert_eq!(app.list(counted()).await.expect("listed").len(), 1);
 }
 
 #[tokio::test]

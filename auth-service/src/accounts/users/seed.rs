@@ -9,7 +9,7 @@ use crate::{
     password::PresentedPassword,
     principal::Principal,
     secret_generation,
-    store::{StoreError, UserFilter, WriteError},
+    store::{RoleFilter, StoreError, UserFilter, WriteError},
 };
 use rolegate_program::{logs::error_chain, secret};
 use rolegate_proto::Role;
@@ -65,7 +65,7 @@ impl Users {
     async fn warn_without_admin(&self) -> Result<(), StoreError> {
         let admin = UserFilter {
             limit: 1,
-            role: Some(Role::ADMIN),
+            role: Some(RoleFilter::User(Role::ADMIN)),
             disabled: Some(false),
             ..UserFilter::default()
         };
