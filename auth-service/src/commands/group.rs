@@ -194,7 +194,7 @@ async fn delete(operator: &Operator, name: &str, yes: bool) -> Result<(), Failur
     Ok(())
 }
 
-async fn find(operator: &Operator, name: &str) -> Result<Group, Failure> {
+pub(super) async fn find(operator: &Operator, name: &str) -> Result<Group, Failure> {
     let found = operator.store.group_named(parse_name(name)?).await?;
     found.ok_or_else(|| format!("there is no group {name:?}").into())
 }

@@ -3,8 +3,8 @@
 //!
 //! `run` gets the open database as an `Operator`, and calls the module of the command. `change` contains
 //! the commands that change one user, and `keys` those for API keys. `create`, `end_all` and
-//! `erase_audit` contain one command each. `show` prints users, and `password_link` prints a new
-//! link. `import` and `export` transfer users as JSON lines, which `user_line` reads and writes.
+//! `erase_audit` contain one command each. `list` and `show` print users, and `password_link` prints
+//! a new link. `import` and `export` transfer users as JSON lines, which `user_line` reads and writes.
 //! `new_password` reads a password without showing it, and hashes it.
 
 mod change;
@@ -14,6 +14,7 @@ mod erase_audit;
 mod export;
 mod import;
 mod keys;
+mod list;
 mod new_password;
 pub(super) mod operator;
 mod password_link;
@@ -33,22 +34,17 @@ use clap::Subcommand;
 use create::CreateArguments;
 use import::ImportArguments;
 use keys::CreateKeyArguments;
+use list::ListArguments;
 use operator::Operator;
 use rolegate_program::{failure::Failure, settings::number_between};
-use rolegate_proto::Role;
 
 /// A command about users.
 #[derive(Debug, Subcommand)]
 pub enum UserCommand {
     /// Create a user, also while registration is closed
     Create(CreateArguments),
-    /// List all users by ascending id
-    List {
-        /// List only users who have this role or an API key with it; it may be a role that was removed from
-        /// `EXTRA_ROLES`
-        #[arg(long)]
-        role: Option<Role>,
-    },
+    /// List users, all or those who match filters
+    List(ListArguments),
     /// Show a user
     Show(Username),
     /// The commands that change one user.
@@ -128,7 +124,7 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     match command {
         UserCommand::Create(new) => create::run(operator, new, settings).await,
-        UserCommand::List { role } => show::list(operator, role).await,
+        UserCommand::List(arguments) => list::run(operator, arguments).await,
         UserCommand::Show(user) => show::run(operator, &user.username).await,
         UserCommand::Change(change) => change.run(operator, settings).await,
         UserCommand::EndAll { keys, .. } => end_all::run(operator, api_keys(keys)).await,

@@ -2,10 +2,10 @@
 
 use super::unreadable::UnreadableRows;
 use crate::{
-    audit::{AuditRow, EVENTS},
+    audit::{AuditRow, EVENTS, EventGroup},
     commands::{
         terminal_text::{escape, quote, quote_unless_word},
-        timestamp::rfc3339,
+        timestamp::{parse_time, rfc3339},
     },
     store::{AuditFilter, MAX_PAGE_ROWS, UserStore},
 };
@@ -28,9 +28,33 @@ pub struct ListArguments {
     /// List only this event, such as `role_changed`
     #[arg(long, default_value = "", hide_default_value = true)]
     event: String,
+    /// List only what happened to users who had exactly this name then
+    #[arg(long, default_value = "", hide_default_value = true)]
+    username: String,
+    /// List only what users did who had exactly this name then
+    #[arg(long, default_value = "", hide_default_value = true)]
+    actor: String,
+    /// List only events of this group: sign-ins, changes or refusals
+    #[arg(long, value_parser = parse_events, conflicts_with = "event")]
+    events: Option<EventGroup>,
+    /// List only entries from this time on, such as 2026-03-01 or 2026-03-01T00:00:00Z
+    #[arg(long, value_parser = parse_time)]
+    since: Option<i64>,
+    /// List only entries from before this time
+    #[arg(long, value_parser = parse_time)]
+    before: Option<i64>,
     /// List at most this many entries, 1 to 1,000,000
     #[arg(long, default_value = "50", value_parser = number_between(1_i64, 1_000_000))]
     limit: i64,
+}
+
+fn parse_events(text: &str) -> Result<EventGroup, &'static str> {
+    match text {
+        "sign-ins" => Ok(EventGroup::SignIns),
+        "changes" => Ok(EventGroup::Changes),
+        "refusals" => Ok(EventGroup::Refusals),
+        _ => Err("must be sign-ins, changes or refusals"),
+    }
 }
 
 /// Prints a line for each selected row, the newest first. Rows that cannot be read are reported on
@@ -46,7 +70,12 @@ pub(super) async fn run(store: &UserStore, arguments: ListArguments) -> Result<(
         user_id: arguments.user_id,
         actor_id: arguments.actor_id,
         event: arguments.event,
-        before: None,
+        username: arguments.username,
+        actor: arguments.actor,
+        events: arguments.events,
+        since: arguments.since,
+        before: arguments.before,
+        before_revision: None,
         limit: 0,
     };
     let mut unreadable = UnreadableRows::default();
@@ -61,7 +90,7 @@ pub(super) async fn run(store: &UserStore, arguments: ListArguments) -> Result<(
             }
         }
         let Some(last) = page.last() else { break };
-        filter.before = Some(last.revision);
+        filter.before_revision = Some(last.revision);
         remaining -= filter.limit;
     }
     unreadable.finish()
