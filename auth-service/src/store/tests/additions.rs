@@ -116,10 +116,9 @@ pub(super) async fn exactly_the_limit_is_added_when_much_is_added_at_once(store:
     assert_eq!(added, MAX_ADDITIONS);
     let filter = AuditFilter {
         user_id: Some(ann.id),
-        actor_id: None,
         event: "session_created".to_owned(),
-        before: None,
         limit: 1000,
+        ..AuditFilter::default()
     };
     let rows = store.audit(&filter).await.expect("read");
     assert_eq!(i64::try_from(rows.len()).expect("few"), MAX_ADDITIONS);
@@ -183,10 +182,9 @@ pub(super) async fn whoever_turns_a_second_factor_on_and_off_in_a_loop_does_not_
     store.seal().await.expect("sealed");
     let filter = AuditFilter {
         user_id: Some(ann.id),
-        actor_id: None,
         event: String::new(),
-        before: None,
         limit: 1000,
+        ..AuditFilter::default()
     };
     let rows = store.audit(&filter).await.expect("read").len();
     assert!((100..=300).contains(&rows), "{rows} rows");

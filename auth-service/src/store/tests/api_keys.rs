@@ -11,7 +11,7 @@ use super::{
 use crate::{
     change::TokenSelection,
     principal::Principal,
-    store::{UserFilter, WriteError, user_store::UserStore},
+    store::{RoleFilter, UserFilter, WriteError, user_store::UserStore},
     tokens::{NewToken, OpaqueToken, TokenBounds, TokenDetails, TokenKind},
     user::User,
 };
@@ -339,7 +339,7 @@ pub(super) async fn extra_roles_are_stored_in_users_and_keys(store: &UserStore) 
     assert_eq!(found[0].user, ann);
     let of_role = |role| UserFilter {
         limit: 9,
-        role: Some(role),
+        role: Some(RoleFilter::User(role)),
         ..UserFilter::default()
     };
     assert_eq!(names(store, &of_role(editor)).await, ["ann"]);

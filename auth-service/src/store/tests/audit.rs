@@ -10,7 +10,7 @@ use super::{
     sessions::new,
 };
 use crate::{
-    audit::{AuditRow, Entry},
+    audit::{AuditRow, Entry, EventGroup},
     change::TokenSelection,
     principal::Principal,
     store::{AuditFilter, UserChange, user_store::UserStore},
@@ -199,7 +199,7 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
     assert_eq!(find(of_ann.clone()).await.len(), 2, "the limit");
     assert_eq!(
         find(AuditFilter {
-            before: Some(2),
+            before_revision: Some(2),
             ..of_ann
         })
         .await,
@@ -215,6 +215,120 @@ pub(super) async fn what_was_noted_is_recorded_and_rows_are_found_by_user_actor_
         ..AuditFilter::default()
     };
     assert_eq!(find(of_logins).await, ["login_failed"]);
+
+    let rows = record(store).await;
+    let first = rows.iter().map(|row| row.at).min();
+    let after_last = rows.iter().map(|row| row.at + 1).max();
+    let all = AuditFilter {
+        event: "user_created".to_owned(),
+        ..AuditFilter::default()
+    };
+    let named = |name: &str| name.to_owned();
+    for (filter, events) in [
+        (
+            AuditFilter {
+                username: named("ann"),
+                ..AuditFilter::default()
+            },
+            &["login_failed", "role_changed"][..],
+        ),
+        (
+            AuditFilter {
+                username: named("an"),
+                ..AuditFilter::default()
+            },
+            &[],
+        ),
+        (
+            AuditFilter {
+                username: named("ANN"),
+                ..AuditFilter::default()
+            },
+            &[],
+        ),
+        (
+            AuditFilter {
+                actor: named("bob"),
+                ..AuditFilter::default()
+            },
+            &["role_changed"],
+        ),
+        (
+            AuditFilter {
+                actor: named("ann"),
+                ..AuditFilter::default()
+            },
+            &[],
+        ),
+        (
+            AuditFilter {
+                events: Some(EventGroup::Refusals),
+                ..AuditFilter::default()
+            },
+            &["login_failed"],
+        ),
+        (
+            AuditFilter {
+                events: Some(EventGroup::SignIns),
+                ..AuditFilter::default()
+            },
+            &[],
+        ),
+        (
+            AuditFilter {
+                events: Some(EventGroup::Changes),
+                ..AuditFilter::default()
+            },
+            &["role_changed", "user_created"],
+        ),
+        (
+            AuditFilter {
+                events: Some(EventGroup::Changes),
+                username: named("bob"),
+                ..AuditFilter::default()
+            },
+            &["user_created"],
+        ),
+        (
+            AuditFilter {
+                since: first,
+                ..all.clone()
+            },
+            &["user_created", "user_created"],
+        ),
+        (
+            AuditFilter {
+                since: after_last,
+                ..all.clone()
+            },
+            &[],
+        ),
+        (
+            AuditFilter {
+                before: first,
+                ..all.clone()
+            },
+            &[],
+        ),
+        (
+            AuditFilter {
+                before: after_last,
+                ..all.clone()
+            },
+            &["user_created", "user_created"],
+        ),
+        (
+            AuditFilter {
+                since: first,
+                before: after_last,
+                username: named("ann"),
+                ..all
+            },
+            &["user_created"],
+        ),
+    ] {
+        assert_eq!(find(filter.clone()).await, events, "{filter:?}");
+    }
 }
 
 pub(super) async fn concurrent_sealing_gives_each_row_one_revision(store: &UserStore) {

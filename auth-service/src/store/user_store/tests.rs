@@ -7,13 +7,17 @@ mod pending_sign_ins;
 mod record_pages;
 mod retention;
 mod sealing;
+mod sorting;
 pub(crate) mod test_store;
 mod token_rows;
 mod usage_pauses;
 
 use super::{TABLES, UserStore, open, open_beside};
 use crate::{
-    store::{DecisionKey, UsageKind, UserFilter, list_query::list_query},
+    store::{
+        DecisionKey, RoleFilter, SortValue, UsageKind, UserCursor, UserFilter, UserOrder,
+        list_query::list_query,
+    },
     tokens::{NewToken, OpaqueToken, TokenKind},
     user::Credentials,
 };
@@ -51,11 +55,7 @@ SCAN clock";
 
 /// Returns the query plan, one step per line, without the steps that read memberships. These must be there.
 async fn plan(database: &Database, filter: &UserFilter) -> String {
-    let explain = list_query(
-        database.statement("EXPLAIN QUERY PLAN SELECT "),
-        filter,
-        None,
-    );
+    let explain = list_query(database.statement("EXPLAIN QUERY PLAN SELECT "), filter);
     let steps = database.read::<PlanStep>(explain).await;
     let plan = steps
         .expect("explained")
@@ -71,25 +71,57 @@ async fn plan(database: &Database, filter: &UserFilter) -> String {
 }
 
 #[tokio::test]
+async fn other_orders_are_those_of_an_index_unless_a_filter_would_find_few_users_in_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
+    let store = url.open(&TABLES, FileClock::Unused).await.expect("opened");
+    let everybody = |order, value| UserFilter {
+        order,
+        after: Some(UserCursor { id: 5, value }),
+        limit: 51,
+        ..UserFilter::default()
+    };
+    let by_name = everybody(UserOrder::Username, SortValue::Text("ada".to_owned()));
+    let plan_by_name = plan(&store, &by_name).await;
+    let range = "SEARCH user USING INDEX user_search_key_idx (search_key>?)";
+    assert_eq!(plan_by_name, range);
+    let by_end = everybody(UserOrder::Until, SortValue::Seconds(7));
+    let plan_by_end = plan(&store, &by_end).await;
+    assert_eq!(plan_by_end, "SCAN user USING INDEX user_until_idx");
+    for filter in [by_name, by_end] {
+        let admins = UserFilter {
+            has_password: Some(false),
+            ..filter
+        };
+        let plan = plan(&store, &admins).await;
+        let steps = "SCAN user\nUSE TEMP B-TREE FOR ORDER BY";
+        assert!(
+            plan.contains(steps) && !plan.contains("INDEX user_"),
+            "{plan}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn page_is_read_from_an_index_and_never_sorted() {
     let folder = tempfile::tempdir().expect("a folder");
     let url = DatabaseUrl::from_file("DATABASE_URL", folder.path().join("users.db"));
     let store = url.open(&TABLES, FileClock::Unused).await.expect("opened");
     let all = UserFilter {
-        after: 5,
+        after: Some(UserCursor::at_id(5)),
         limit: 51,
         ..UserFilter::default()
     };
     let by_id = "SEARCH user USING INTEGER PRIMARY KEY (rowid>?)";
     assert_eq!(plan(&store, &all).await, by_id);
     let authors = UserFilter {
-        role: Some(Role::AUTHOR),
+        role: Some(RoleFilter::User(Role::AUTHOR)),
         ..all.clone()
     };
     let by_role = "SEARCH user USING INDEX user_role_idx (role=? AND rowid>?)";
     assert_eq!(plan(&store, &authors).await, by_role);
     for prefix in ["a", "a%_'\"", "\u{10ffff}"] {
-        for role in [None, Some(Role::AUTHOR)] {
+        for role in [None, Some(RoleFilter::User(Role::AUTHOR))] {
             let filter = UserFilter {
                 username_prefix: prefix.into(),
                 role,

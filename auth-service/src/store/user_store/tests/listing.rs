@@ -2,18 +2,18 @@
 
 use super::changes::insert;
 use crate::{
+    search_key::search_words,
     store::{
-        FileClock, StoreError, UsageKind, UserFilter,
+        FileClock, UsageKind, UserFilter,
         tables::TABLES,
         user_store::{open, open_beside},
     },
-    user::UserRecord,
+    user::{User, UserRecord},
 };
 use rolegate_proto::Role;
 use rolegate_sql_store::{Database, DatabaseUrl, Store as _};
-use std::time::{Duration, Instant};
 
-async fn on_postgres() -> (postgres_cluster::Database, DatabaseUrl) {
+pub(super) async fn on_postgres() -> (postgres_cluster::Database, DatabaseUrl) {
     let database = postgres_cluster::Database::create().await;
     let url = Some(database.url().as_str().into());
     (
@@ -24,13 +24,13 @@ async fn on_postgres() -> (postgres_cluster::Database, DatabaseUrl) {
 
 fn search(text: &str, limit: i64) -> UserFilter {
     UserFilter {
-        search: text.to_owned(),
+        search: search_words(text),
         limit,
         ..UserFilter::default()
     }
 }
 
-async fn run(database: &Database, sql: &'static str) -> usize {
+pub(super) async fn run(database: &Database, sql: &'static str) -> usize {
     database
         .write::<i64>(database.statement(sql))
         .await
@@ -38,71 +38,75 @@ async fn run(database: &Database, sql: &'static str) -> usize {
         .len()
 }
 
-/// Inserts so many users that a search needs several statements, with gaps between their ids.
-const FILL: &str = r#"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 120000)
-    INSERT INTO "user" (id, username, password) SELECT i * 3, 'User ' || i, '-' FROM n RETURNING id"#;
+/// Inserts more users than one call gives search keys, as a release would that does not know the keys.
+const FILL: &str = r#"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 12000)
+    INSERT INTO "user" (username, password) SELECT 'Üser ' || i, '-' FROM n RETURNING id"#;
 
-async fn search_page_by_page(url: &DatabaseUrl) {
+async fn write_search_keys_in_steps(url: &DatabaseUrl) {
     let store = open(url).await.expect("opened");
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
-    assert_eq!(run(&database, FILL).await, 120_000);
-    for (text, limit) in [
-        ("5000", 7),
-        ("user 1199", 200),
-        ("000", 1000),
-        ("nowhere", 5),
-    ] {
-        let digits = text.trim_start_matches("user ");
-        let is_found = |i: &i64| format!("user {i}").contains(text);
-        let expected: Vec<i64> = (1..=120_000).filter(is_found).map(|i| i * 3).collect();
-        let (mut filter, mut found) = (search(text, limit), Vec::new());
-        loop {
-            let page = store.list(&filter).await.expect("found");
-            found.extend(page.iter().map(|listed| listed.user.id));
-            if i64::try_from(page.len()).expect("a page") < limit {
-                break;
-            }
-            filter.after = found[found.len() - 1];
-        }
-        assert_eq!(found, expected, "{digits}");
+    assert_eq!(run(&database, FILL).await, 12_000);
+    let mut steps = 1;
+    while !store.write_search_keys().await.expect("written") {
+        steps += 1;
+        assert!(steps < 10, "no step makes progress");
     }
+    assert!(steps > 1, "one step writes all keys");
+    let last = search("user 12000", 10);
+    let found = store.list(&last).await.expect("read");
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        store.count(&search("user", 10)).await.expect("read"),
+        12_000
+    );
+
+    let rename = r#"UPDATE "user" SET username = 'Zoë' WHERE username = 'Üser 12000' RETURNING id"#;
+    assert_eq!(run(&database, rename).await, 1);
+    assert!(store.write_search_keys().await.expect("written"));
+    let renamed = store.list(&search("zoe", 10)).await.expect("read");
+    assert_eq!(
+        renamed[0].user,
+        User {
+            username: "Zoë".to_owned(),
+            ..found[0].user.clone()
+        }
+    );
+    assert!(store.list(&last).await.expect("read").is_empty());
     store.close().await;
 }
 
 #[tokio::test]
-async fn a_search_of_many_steps_finds_each_user_once_on_sqlite() {
+async fn search_keys_are_written_in_steps_and_follow_older_releases_on_sqlite() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("users.db");
-    search_page_by_page(&DatabaseUrl::from_file("DATABASE_URL", file)).await;
+    write_search_keys_in_steps(&DatabaseUrl::from_file("DATABASE_URL", file)).await;
 }
 
 #[tokio::test]
-async fn a_search_of_many_steps_finds_each_user_once_on_postgres() {
+async fn search_keys_are_written_in_steps_and_follow_older_releases_on_postgres() {
     let (_database, url) = on_postgres().await;
-    search_page_by_page(&url).await;
+    write_search_keys_in_steps(&url).await;
 }
 
 #[tokio::test]
-async fn a_search_of_many_slow_steps_ends_at_the_deadline_of_one_statement() {
+async fn replicas_that_write_search_keys_at_the_same_time_do_not_disturb_each_other() {
     let (_database, url) = on_postgres().await;
-    let store = open(&url).await.expect("opened");
     let database = url.open(&TABLES, FileClock::Unused).await.expect("opened");
-    // Each statement is slow, but ends before its own deadline.
-    run(&database, r#"ALTER TABLE "user" RENAME TO renamed"#).await;
-    let slow = r#"CREATE VIEW "user" AS SELECT id::bigint, 'u' || id AS username, 'user'::text AS role,
-            0::bigint AS tokens_not_before, false AS disabled, 0::bigint AS tokens_marked_until, false AS second_factor,
-            NULL::bigint AS created_at, NULL::bigint AS last_login_at, NULL::bigint AS until
-        FROM generate_series(1, 400000) AS id, (SELECT pg_sleep(0.5)) AS slow"#;
-    run(&database, slow).await;
-    let started = Instant::now();
-    let outcome = store.list(&search("nowhere", 51)).await;
-    assert!(matches!(outcome, Err(StoreError::TimedOut)), "{outcome:?}");
-    assert!(
-        started.elapsed() < Duration::from_secs(4),
-        "{:?}",
-        started.elapsed()
-    );
-    store.close().await;
+    run(&database, FILL).await;
+    let replicas = [
+        open(&url).await.expect("opened"),
+        open(&url).await.expect("opened"),
+    ];
+    let [one, other] = &replicas;
+    for _ in 0..4 {
+        let (first, second) = tokio::join!(one.write_search_keys(), other.write_search_keys());
+        first.expect("written");
+        second.expect("written");
+    }
+    assert!(one.write_search_keys().await.expect("written"));
+    for replica in replicas {
+        replica.close().await;
+    }
 }
 
 async fn create_users(url: &DatabaseUrl) {
@@ -151,6 +155,7 @@ async fn create_users(url: &DatabaseUrl) {
     store.note_use(UsageKind::Password, listed[0].user.id, ended);
     store.close().await;
     let store = open(url).await.expect("opened");
+    assert!(store.write_search_keys().await.expect("written"));
     let listed = store
         .list(&search("OLD", 10))
         .await

@@ -105,6 +105,9 @@ calls! {
     call roles_in_use() -> Result<Vec<RoleUsage>, StoreError>;
     call replace_password(id: i64, old: &SecretString, new: SecretString) -> Result<bool, StoreError>;
     call list(filter: &UserFilter) -> Result<Vec<ListedUser>, StoreError>;
+    call count(filter: &UserFilter) -> Result<i64, StoreError>;
+    call listed_user(username: &str) -> Result<Option<ListedUser>, StoreError>;
+    call write_search_keys() -> Result<bool, StoreError>;
     call_timed tokens_by_digest(digests: &[String], required: &[GroupName]) -> Result<Timed<Vec<TokenBearer>>, StoreError>;
     call_timed tokens_of_user(kind: TokenKind, user: i64) -> Result<Timed<Vec<OpaqueToken>>, StoreError>;
     call insert_pending_sign_in(user: &Timed<User>, digest: String) -> Result<(), WriteError>;
