@@ -83,25 +83,27 @@ impl ActingClient {
         self.call(request).await.map(drop)
     }
 
-    /// Returns a page of users by ascending id. A bearer can run one search at a time.
+    /// Returns a page of users. A bearer can run one search at a time.
     pub async fn list_users(
         &self,
         mut request: ListUsersRequest,
     ) -> Result<ListUsersResponse, CallError> {
         let is_search = !request.search.is_empty();
         let wants_times = request.with_times;
-        // An auth-service of the previous release ignores `search` and `disabled`, and sends no times. Its page
+        let needs_new_fields = uses_new_fields(&request);
+        // An auth-service that is older still ignores `search` and `disabled`, and sends no times. Its page
         // could contain users that the request does not select. For such a request, this call therefore requests
         // times, and refuses a page that has none.
         let with_times = wants_times || is_search || request.disabled.is_some();
         request.with_times = with_times;
         let mut page = if is_search {
-            // A search is not repeated at a second replica, because each replica would read all users.
+            // A search is not repeated at a second replica, because each replica would read the names of all users.
             self.call(request).await?
         } else {
             self.read(request).await?
         };
-        if with_times && page.times.len() != page.users.len() {
+        let lacks_times = with_times && page.times.len() != page.users.len();
+        if lacks_times || (needs_new_fields && !page.follows_request) {
             return Err(CallError::Malformed);
         }
         if !wants_times {
@@ -109,4 +111,20 @@ impl ActingClient {
         }
         Ok(page)
     }
+}
+
+/// Returns whether the request has a field that an auth-service of the previous release ignores.
+fn uses_new_fields(request: &ListUsersRequest) -> bool {
+    let known = ListUsersRequest {
+        page_size: request.page_size,
+        after: request.after,
+        username_prefix: request.username_prefix.clone(),
+        role: request.role,
+        role_name: request.role_name.clone(),
+        search: request.search.clone(),
+        disabled: request.disabled,
+        with_times: request.with_times,
+        ..ListUsersRequest::default()
+    };
+    *request != known
 }
