@@ -2,15 +2,17 @@
 
 use super::{JsonResult, convert_all, required_rfc3339};
 use crate::{
-    extract::query_params::QueryParams,
-    openapi::parameters::{limit_parameter, positive_parameter, query_parameter},
+    extract::query_params::{QueryParams, invalid_query},
+    openapi::parameters::{
+        limit_parameter, positive_parameter, query_parameter, time_parameter, username_parameter,
+    },
 };
 use axum::Json;
 use rolegate_auth_client::{
     ActingClient, CallError,
     axum::{ApiError, CurrentUser},
 };
-use rolegate_proto::auth_v1::{AuditEntry, ListAuditRequest};
+use rolegate_proto::auth_v1::{AuditEntry, EventGroup, ListAuditRequest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use std::ops::Not;
@@ -126,14 +128,54 @@ impl IntoParams for AuditFilters {
             positive_parameter("user_id", "Return only what happened to this user."),
             positive_parameter("actor_id", "Return only what this user did."),
             query_parameter("event", "Return only entries of this event.", event),
+            query_parameter(
+                "events",
+                "Return only entries of this group of events. It cannot be combined with `event`.",
+                ObjectBuilder::new()
+                    .schema_type(Type::String)
+                    .enum_values(Some(EVENT_GROUPS)),
+            ),
+            username_parameter(
+                "username",
+                "Return only what happened to users who had exactly this name then.",
+            ),
+            username_parameter(
+                "actor",
+                "Return only what users did who had exactly this name then.",
+            ),
+            time_parameter("since", "Return only entries from this time on."),
+            time_parameter("before", "Return only entries from before this time."),
         ]);
         parameters
     }
 }
 
+/// The values of `events`.
+const EVENT_GROUPS: [&str; 3] = ["sign-ins", "changes", "refusals"];
+
+fn event_group(params: &QueryParams) -> Result<EventGroup, ApiError> {
+    let group = params.one_of("events", EVENT_GROUPS)?;
+    if group.is_some() && params.get("event")?.is_some() {
+        return Err(invalid_query(
+            "Query parameter \"events\" cannot be combined with \"event\".",
+        ));
+    }
+    Ok(match group {
+        Some("sign-ins") => EventGroup::SignIns,
+        Some("changes") => EventGroup::Changes,
+        Some("refusals") => EventGroup::Refusals,
+        _ => EventGroup::Unspecified,
+    })
+}
+
 fn query(params: &QueryParams, names: &[&str]) -> Result<ListAuditRequest, ApiError> {
     params.expect_only(names)?;
     Ok(ListAuditRequest {
+        username: params.get("username")?.unwrap_or_default().to_owned(),
+        actor_username: params.get("actor")?.unwrap_or_default().to_owned(),
+        event_group: event_group(params)?.into(),
+        since: params.time("since")?,
+        before: params.time("before")?,
         after: params.positive("after")?,
         page_size: params.page_size()?,
         user_id: params.positive("user_id")?,
@@ -144,7 +186,16 @@ fn query(params: &QueryParams, names: &[&str]) -> Result<ListAuditRequest, ApiEr
 }
 
 async fn list(client: &ActingClient, query: ListAuditRequest) -> JsonResult<AuditResponse> {
+    // An auth-service of the previous release ignores the newer filters, and sends entries that they do not select.
+    let needs_new_fields = !query.username.is_empty()
+        || !query.actor_username.is_empty()
+        || query.event_group != 0
+        || query.since.is_some()
+        || query.before.is_some();
     let page = client.send(query).await?;
+    if needs_new_fields && !page.follows_request {
+        return Err(CallError::Malformed.into());
+    }
     Ok(Json(AuditResponse {
         entries: convert_all(page.entries)?,
         next: page.next_after,
@@ -166,7 +217,11 @@ pub(crate) async fn list_audit(
     client: ActingClient,
     params: QueryParams,
 ) -> JsonResult<AuditResponse> {
-    let query = query(&params, &["limit", "after", "user_id", "actor_id", "event"])?;
+    let names = [
+        "limit", "after", "user_id", "actor_id", "event", "events", "username", "actor", "since",
+        "before",
+    ];
+    let query = query(&params, &names)?;
     list(&client, query).await
 }
 

@@ -40,6 +40,26 @@ fn integer_parameter(name: &str, description: &str, minimum: i64) -> Parameter {
     query_parameter(name, description, integer)
 }
 
+/// Returns the description of a parameter that
+/// [`QueryParams::time`](crate::extract::query_params::QueryParams::time) reads.
+pub(crate) fn time_parameter(name: &str, description: &str) -> Parameter {
+    let time = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .pattern(Some(r"^\d{4}-\d{2}-\d{2}([Tt].+)?$"));
+    let form = "The time is RFC 3339, or a date, which means its beginning in UTC.";
+    query_parameter(name, &format!("{description} {form}"), time)
+}
+
+/// Returns the description of a parameter that is a username or a part of one.
+pub(crate) fn username_parameter(name: &str, description: &str) -> Parameter {
+    // A username has at most 255 bytes and no control characters, so neither does a part of one.
+    let part_of_username = ObjectBuilder::new()
+        .schema_type(Type::String)
+        .max_length(Some(255))
+        .pattern(Some(r"^[^\u0000-\u001f\u007f-\u009f]*$"));
+    query_parameter(name, description, part_of_username)
+}
+
 /// Returns the description of an optional query parameter.
 pub(crate) fn query_parameter(
     name: &str,

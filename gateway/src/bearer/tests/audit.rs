@@ -1,7 +1,7 @@
 use super::{gateway, send_one, with_token};
 use crate::test_support::{authorized, bare, json, send, time};
 use axum::extract::ConnectInfo;
-use rolegate_auth_client::auth_v1::{ListAuditRequest, ListAuditResponse};
+use rolegate_auth_client::auth_v1::{EventGroup, ListAuditRequest, ListAuditResponse};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 
@@ -74,6 +74,13 @@ async fn filters_are_passed_on_and_ones_own_is_asked_for() {
             .status,
         200
     );
+    let others = "/audit?username=ann&actor=b%C3%B6b&events=changes&since=2026-03-01&before=2026-03-02T00:00:00Z";
+    assert_eq!(
+        send(&router, authorized("GET", others, "Bearer admin"))
+            .await
+            .status,
+        200
+    );
     let own = "/profile/audit?after=9";
     assert_eq!(
         send(&router, authorized("GET", own, "Bearer user"))
@@ -88,7 +95,15 @@ async fn filters_are_passed_on_and_ones_own_is_asked_for() {
             event: "role_changed".to_owned(),
             after: Some(9),
             page_size: 200,
-            own: false,
+            ..ListAuditRequest::default()
+        },
+        ListAuditRequest {
+            username: "ann".to_owned(),
+            actor_username: "böb".to_owned(),
+            event_group: EventGroup::Changes.into(),
+            since: time(1_772_323_200),
+            before: time(1_772_409_600),
+            ..ListAuditRequest::default()
         },
         ListAuditRequest {
             after: Some(9),
@@ -97,6 +112,25 @@ async fn filters_are_passed_on_and_ones_own_is_asked_for() {
         },
     ];
     assert_eq!(calls.requests::<ListAuditRequest>("ListAudit"), expected);
+}
+
+#[tokio::test]
+async fn an_auth_service_that_ignores_a_filter_is_an_error_and_not_a_page() {
+    let (router, calls) = gateway();
+    calls.edit("ListAudit", |page: &mut ListAuditResponse| {
+        page.follows_request = false;
+    });
+    for (query, status) in [
+        ("?event=role_changed", 200),
+        ("?username=ann", 500),
+        ("?actor=ann", 500),
+        ("?events=sign-ins", 500),
+        ("?since=2026-03-01", 500),
+        ("?before=2026-03-01", 500),
+    ] {
+        let request = authorized("GET", &format!("/audit{query}"), "Bearer admin");
+        assert_eq!(send(&router, request).await.status, status, "{query}");
+    }
 }
 
 #[tokio::test]
@@ -125,6 +159,31 @@ async fn an_invalid_query_of_the_record_is_a_bad_request_that_names_it() {
             "\"event\" must be 1 to 64 letters a to z and _.",
         ),
         ("event=a&event=a", "\"event\" is given more than once."),
+        (
+            "events=",
+            "\"events\" must be sign-ins or changes or refusals.",
+        ),
+        (
+            "events=logins",
+            "\"events\" must be sign-ins or changes or refusals.",
+        ),
+        (
+            "events=changes&event=login_ok",
+            "\"events\" cannot be combined with \"event\".",
+        ),
+        (
+            "since=yesterday",
+            "\"since\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z, or a date, such as 2030-01-31.",
+        ),
+        (
+            "before=2026-02-30",
+            "\"before\" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z, or a date, such as 2030-01-31.",
+        ),
+        (
+            "username=a&username=a",
+            "\"username\" is given more than once.",
+        ),
+        ("actor=a&actor=a", "\"actor\" is given more than once."),
         ("own=true", "\"own\" is not known."),
     ] {
         let path = format!("/audit?{query}");

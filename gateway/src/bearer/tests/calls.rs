@@ -93,6 +93,33 @@ async fn an_auth_service_that_cannot_search_is_not_believed() {
 }
 
 #[tokio::test]
+async fn an_auth_service_that_ignores_orders_and_filters_is_not_believed() {
+    let (gateway, calls) = gateway();
+    calls.edit("ListUsers", |page: &mut ListUsersResponse| {
+        page.follows_request = false;
+    });
+    for (query, status) in [
+        (
+            "limit=2&after=1&username=u&role=user&disabled=false&search=u",
+            200,
+        ),
+        ("include=times,groups&sort=id", 200),
+        ("sort=-id", 500),
+        ("sort=username", 500),
+        ("total=true", 500),
+        ("second_factor=false", 500),
+        ("has_password=true", 500),
+        ("not_since=2030-01-01", 500),
+        ("ends_before=2030-01-01", 500),
+        ("include=sign_in", 500),
+    ] {
+        let path = format!("/users?{query}");
+        let response = send(&gateway, authorized("GET", &path, "Bearer admin")).await;
+        assert_eq!(response.status, status, "{query}");
+    }
+}
+
+#[tokio::test]
 async fn client_address_is_sent_with_every_call_but_batched_decisions() {
     let (gateway, calls) = gateway();
     for mut request in [
