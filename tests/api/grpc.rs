@@ -15,9 +15,10 @@ use e2e::{
     token,
 };
 use rolegate_proto::auth_v1::{
-    AnyAuthenticated, AuthorizeRequest, GetPasswordPolicyRequest, ListUsersRequest, LoginRequest,
-    RegisterRequest, Role, SetUserRoleRequest, VerifyCredentialsRequest,
-    auth_service_client::AuthServiceClient, authorize_request::Requirement,
+    AnyAuthenticated, AuthorizeRequest, GetPasswordPolicyRequest, ListAuditRequest,
+    ListUsersRequest, LoginRequest, RegisterRequest, Role, SetUserRoleRequest,
+    VerifyCredentialsRequest, auth_service_client::AuthServiceClient,
+    authorize_request::Requirement,
 };
 use tonic::{Code, Request, transport::Channel};
 use tonic_types::StatusExt as _;
@@ -215,6 +216,22 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         role,
         ..ListUsersRequest::default()
     };
+    // A number of a later release.
+    let of_unknown_order = ListUsersRequest {
+        order: 99,
+        ..ListUsersRequest::default()
+    };
+    let of_unknown_events = ListAuditRequest {
+        event_group: 99,
+        ..ListAuditRequest::default()
+    };
+    expect_error(
+        client
+            .list_audit(authenticated(of_unknown_events, &admin.token))
+            .await,
+        Code::InvalidArgument,
+        "REQUEST_INVALID",
+    );
     for (actor, message, code, reason) in [
         (
             "nonsense",
@@ -237,6 +254,18 @@ async fn every_error_carries_its_reason(setup: TestSetup) {
         (
             &*admin.token,
             page(-1, None),
+            Code::InvalidArgument,
+            "REQUEST_INVALID",
+        ),
+        (
+            &*ann.token,
+            of_unknown_order.clone(),
+            Code::PermissionDenied,
+            "ROLE_INSUFFICIENT",
+        ),
+        (
+            &*admin.token,
+            of_unknown_order,
             Code::InvalidArgument,
             "REQUEST_INVALID",
         ),

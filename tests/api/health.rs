@@ -34,10 +34,11 @@ async fn serving_process_is_live_and_ready(setup: TestSetup) {
 async fn health_checks_write_no_sqlite_file() {
     let app = TestSetup::split(Store::Sqlite).start().await;
     // The start writes to the database: it reads the time, which stores the clock, and it creates a
-    // user, whose row is sealed.
+    // user, whose row is sealed and who gets a search key.
     for rows in [
         "SELECT 1 FROM clock WHERE latest > 0",
         "SELECT 1 FROM audit_seal WHERE revision > 0",
+        r#"SELECT 1 FROM "user" WHERE search_key = 'admin'"#,
     ] {
         eventually(rows, async || {
             let written = app.database.count_rows(rows).await;

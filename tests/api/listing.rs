@@ -12,11 +12,17 @@ for_two_deployments!(
     pages_have_no_gaps_and_no_overlap,
     username_prefix_is_matched_literally,
     role_filters,
-    search_finds_what_contains_the_text_whatever_its_case,
+    search_finds_names_with_each_word_whatever_case_and_accents,
     disabled_users_are_listed_apart,
     times_are_listed_on_request,
+    lists_are_sorted_in_pages_and_counted,
+    filters_find_users_by_how_and_when_they_sign_in,
+    users_of_a_group_and_those_whose_account_ends_are_listed,
 );
-for_one_deployment!(out_of_range_parameters_are_rejected);
+for_one_deployment!(
+    out_of_range_parameters_are_rejected,
+    malformed_orders_and_positions_are_rejected,
+);
 
 async fn admin_api(app: &TestApp) -> Api {
     app.bearer.with_token(&app.admin().await.token)
@@ -173,7 +179,7 @@ async fn out_of_range_parameters_are_rejected(setup: TestSetup) {
     unknown.expect_detail(400, "Query parameter \"page\" is not known.");
 }
 
-async fn search_finds_what_contains_the_text_whatever_its_case(setup: TestSetup) {
+async fn search_finds_names_with_each_word_whatever_case_and_accents(setup: TestSetup) {
     let app = setup.start().await;
     let api = admin_api(&app).await;
     for name in [
@@ -191,6 +197,9 @@ async fn search_finds_what_contains_the_text_whatever_its_case(setup: TestSetup)
         ("ÄR", &["Ärger", "bärbel"][..]),
         ("är", &["Ärger", "bärbel"]),
         ("GER", &["Ärger"]),
+        ("bar", &["bärbel"]),
+        ("el bär", &["bärbel"]),
+        ("el arg", &[]),
         ("ADMIN", &["admin"]),
         ("%", &["100%"]),
         ("_", &["a_b"]),
@@ -279,9 +288,154 @@ async fn times_are_listed_on_request(setup: TestSetup) {
     let plain = json!({ "id": after["id"], "username": "ann", "role": "user", "disabled": false });
     assert_eq!(body, json!({ "users": [plain], "next": null }));
     for value in ["", "all", "times,roles"] {
-        let detail = "Query parameter \"include\" must be times or groups.";
+        let detail = "Query parameter \"include\" must be times, groups or sign_in.";
         list(&api, &[("include", value)])
             .await
             .expect_detail(400, detail);
     }
+}
+
+/// Reads all pages of a list with this limit, each from the position that the page before names.
+async fn names_on_pages(api: &Api, query: &[(&str, &str)]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut after: Option<String> = None;
+    loop {
+        let mut page = query.to_vec();
+        page.push(("limit", "2"));
+        if let Some(after) = &after {
+            page.push(("after", after));
+        }
+        found.extend(names(api, &page).await);
+        after = match &list(api, &page).await.expect(200).json()["next"] {
+            Value::Null => return found,
+            Value::String(text) => Some(text.clone()),
+            number => Some(number.to_string()),
+        };
+    }
+}
+
+async fn lists_are_sorted_in_pages_and_counted(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    for name in ["bob", "Ärger", "zoë", "Bob", "anna"] {
+        app.try_register(name, "pw").await.expect(200);
+    }
+    let by_name = ["admin", "anna", "Ärger", "bob", "Bob", "zoë"];
+    let sorted = names_on_pages(&api, &[("sort", "username")]).await;
+    assert_eq!(sorted, by_name);
+    let mut reversed = by_name;
+    reversed.reverse();
+    let descending = names_on_pages(&api, &[("sort", "-username")]).await;
+    assert_eq!(descending, reversed);
+    let newest_first = names_on_pages(&api, &[("sort", "-id")]).await;
+    assert_eq!(
+        newest_first,
+        ["anna", "Bob", "zoë", "Ärger", "bob", "admin"]
+    );
+    let found = names_on_pages(&api, &[("sort", "username"), ("search", "b")]).await;
+    assert_eq!(found, ["bob", "Bob"]);
+
+    let page = [("sort", "username"), ("limit", "2"), ("total", "true")];
+    let body = list(&api, &page).await.expect(200).json();
+    assert_eq!(
+        (&body["total"], &body["next"]),
+        (&json!(6), &json!("6:anna"))
+    );
+    let body = list(&api, &[("total", "true"), ("search", "b"), ("limit", "1")])
+        .await
+        .expect(200)
+        .json();
+    assert_eq!((&body["total"], &body["next"]), (&json!(2), &json!(2)));
+    let body = list(&api, &[("total", "false")]).await.expect(200).json();
+    assert_eq!(body.get("total"), None);
+}
+
+async fn filters_find_users_by_how_and_when_they_sign_in(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    app.try_register("ann", "pw").await.expect(200);
+    let invite = api.request(Method::POST, "/users");
+    api.send(invite.json(&json!({ "username": "bob" })))
+        .await
+        .expect(201);
+    let invited = names(&api, &[("has_password", "false")]).await;
+    assert_eq!(invited, ["bob"]);
+    let others = names(&api, &[("has_password", "true")]).await;
+    assert_eq!(others, ["admin", "ann"]);
+    let with_second_factor = names(&api, &[("second_factor", "true")]).await;
+    assert_eq!(with_second_factor, [""; 0]);
+    let without = names(&api, &[("second_factor", "false")]).await;
+    assert_eq!(without.len(), 3);
+    let query = [("username", "bob"), ("include", "sign_in")];
+    let body = list(&api, &query).await.expect(200).json();
+    let bob = &body["users"][0];
+    assert_eq!(
+        (&bob["second_factor"], &bob["has_password"]),
+        (&json!(false), &json!(false))
+    );
+    for time in ["2020-01-01", "2020-01-01T00:00:00+01:00"] {
+        let absent = names(&api, &[("not_since", time)]).await;
+        assert!(absent.contains(&"bob".to_owned()), "never: {absent:?}");
+    }
+    for (name, value) in [
+        ("not_since", "March"),
+        ("not_since", "2026-02-30"),
+        ("not_since", "2026-03-01T00:00:00"),
+        ("ends_before", "never"),
+        ("has_password", "no"),
+        ("second_factor", "1"),
+        ("total", "all"),
+    ] {
+        let refused = list(&api, &[(name, value)]).await;
+        assert!(refused.expect_error(400).contains(name), "{name}={value}");
+    }
+}
+
+async fn users_of_a_group_and_those_whose_account_ends_are_listed(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    let (ann, bob) = (app.user("ann").await, app.user("bob").await);
+    let create = api.request(Method::POST, "/groups");
+    let group = api.send(create.json(&json!({ "name": "staff" }))).await;
+    let id = group.expect(201).json()["id"].clone();
+    let join = api.request(Method::PUT, &format!("/groups/{id}/members/{}", ann.id));
+    api.send(join.json(&json!({}))).await.expect(200);
+    assert_eq!(names(&api, &[("group", "staff")]).await, ["ann"]);
+    for name in ["crew", "Staff", "a b"] {
+        let refused = list(&api, &[("group", name)]).await;
+        refused.expect_detail(400, "Group name must be that of an existing group.");
+    }
+    let refused = list(&api, &[("group", "")]).await;
+    let rule = "Query parameter \"group\" must be the name of a group.";
+    refused.expect_detail(400, rule);
+    let end = api.request(Method::PATCH, &format!("/users/{}", bob.id));
+    api.send(end.json(&json!({ "until": "2090-06-01T00:00:00Z" })))
+        .await
+        .expect(200);
+    assert_eq!(names(&api, &[("ends_before", "2090-06-02")]).await, ["bob"]);
+    let at_the_end = names(&api, &[("ends_before", "2090-06-01")]).await;
+    assert_eq!(at_the_end, [""; 0]);
+    let sorted = names_on_pages(&api, &[("sort", "until")]).await;
+    assert_eq!(sorted, ["bob", "admin", "ann"]);
+}
+
+async fn malformed_orders_and_positions_are_rejected(setup: TestSetup) {
+    let app = setup.start().await;
+    let api = admin_api(&app).await;
+    let detail = "Query parameter \"after\" must be the \"next\" of the previous page.";
+    for (sort, after) in [
+        ("username", "7"),
+        ("username", "x:ann"),
+        ("username", "7:ann\0"),
+        ("until", "7:ann"),
+        ("-last_sign_in_at", "7:"),
+    ] {
+        list(&api, &[("sort", sort), ("after", after)])
+            .await
+            .expect_detail(400, detail);
+    }
+    list(&api, &[("sort", "id"), ("after", "7:ann")])
+        .await
+        .expect_error(400);
+    list(&api, &[("sort", "password")]).await.expect_error(400);
 }
