@@ -142,6 +142,16 @@ async fn the_record_is_listed_by_user_actor_and_event_with_quoted_names(setup: T
         let found = list(&app, &[&format!("{option}={value}")]).await;
         assert_eq!(found, [""; 0], "{nothing:?}");
     }
+    let of_name = list(&app, &["--username", "o\"neil é", "--event=role_changed"]).await;
+    assert_eq!(of_name, changed);
+    let by_admin = list(&app, &["--actor", "admin", "--event=role_changed"]).await;
+    assert_eq!(by_admin, changed);
+    let of_changes = list(&app, &["--events", "changes", "--since", "2020-01-01"]).await;
+    assert!(of_changes.contains(&changed[0]), "{of_changes:?}");
+    let before = list(&app, &["--events", "changes", "--before", "2020-01-01"]).await;
+    assert_eq!(before, [""; 0]);
+    let sign_ins = list(&app, &["--events", "sign-ins"]).await;
+    assert!(!sign_ins.is_empty() && sign_ins.iter().all(|it| !of_changes.contains(it)));
     for (arguments, problem) in [
         (
             &["list", "--limit", "0"][..],
@@ -164,6 +174,18 @@ async fn the_record_is_listed_by_user_actor_and_event_with_quoted_names(setup: T
             "EVENT: must be one of: registered, user_created, ",
         ),
         (&["list", "--event", "login_ok "], "EVENT: must be one of: "),
+        (
+            &["list", "--events", "logins"],
+            "EVENTS: must be sign-ins, changes or refusals",
+        ),
+        (
+            &["list", "--since", "March"],
+            "SINCE: must be a time such as 2026-12-04T17:00:00Z, or a date such as 2026-12-04",
+        ),
+        (
+            &["list", "--before", "2026-02-30"],
+            "BEFORE: must be a time such as",
+        ),
         (&["list", "--newest"], "--newest"),
         (&["list", "1"], "there is no such flag or subcommand"),
         (&["lists"], "there is no such flag or subcommand"),

@@ -14,7 +14,7 @@ for_two_deployments!(
 
 const END: &str = "2090-12-04T17:00:00Z";
 
-async fn group(app: &TestApp, arguments: &[&str], more: &[(&str, &str)]) -> Exit {
+pub(crate) async fn group(app: &TestApp, arguments: &[&str], more: &[(&str, &str)]) -> Exit {
     let mut settings = BTreeMap::from([("DATABASE_URL".to_owned(), app.database.url())]);
     for (name, value) in more {
         settings.insert((*name).to_owned(), (*value).to_owned());

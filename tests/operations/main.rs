@@ -44,4 +44,5 @@ mod user_commands;
 mod user_history;
 mod user_import;
 mod user_keys;
+mod user_list;
 mod user_recovery;
