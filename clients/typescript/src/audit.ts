@@ -1,10 +1,11 @@
 /** Entries of the record of changes, sign-ins and refusals. */
 
 import { Malformed } from "./errors.js";
-import type {
-  AuditEntry as WireEntry,
-  ListAuditRequest,
-  ListAuditResponse,
+import {
+  type AuditEntry as WireEntry,
+  EventGroup,
+  type ListAuditRequest,
+  type ListAuditResponse,
 } from "./generated/rolegate/auth/v1/auth.js";
 import { idFrom, optionalId, optionalIdFrom } from "./user.js";
 
@@ -63,7 +64,8 @@ export interface AuditPage {
 export function auditRequest(query: AuditQuery): ListAuditRequest {
   const { limit = 50, event = "", own = false } = query;
   const [userId, actorId, after] = [query.userId, query.actorId, query.after].map(optionalId);
-  return { userId, actorId, event, after, pageSize: limit, own };
+  const others = { username: "", actorUsername: "", eventGroup: EventGroup.EVENT_GROUP_UNSPECIFIED };
+  return { userId, actorId, event, after, pageSize: limit, own, ...others };
 }
 
 export function auditPageFrom({ entries, nextAfter }: ListAuditResponse): AuditPage {

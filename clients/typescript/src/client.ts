@@ -166,7 +166,9 @@ export class AuthClient extends GroupCalls {
   ): Promise<UserPage> {
     const { limit = 50, after = 0, usernamePrefix = "", role } = query;
     const filter = { usernamePrefix, search: "", ...(role !== undefined && roleFields(role)) };
-    const message = { pageSize: limit, after: BigInt(after), ...filter, withTimes: false };
+    const order = { order: pb.UserOrder.USER_ORDER_UNSPECIFIED, descending: false, cursor: "" };
+    const details = { withTimes: false, withTotal: false, withSignIns: false, groupName: "" };
+    const message = { pageSize: limit, after: BigInt(after), ...order, ...filter, ...details };
     const { users, nextAfter } = await this.call(methods.LIST_USERS, message, context, actor);
     return { users: users.map(userFrom), next: optionalIdFrom(nextAfter) };
   }

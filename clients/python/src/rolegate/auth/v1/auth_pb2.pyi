@@ -116,6 +116,34 @@ ROLE_ADMIN: Role.ValueType  # 3
 """The role that may manage users."""
 Global___Role: _TypeAlias = Role  # noqa: Y015
 
+class _UserOrder:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _UserOrderEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_UserOrder.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    USER_ORDER_UNSPECIFIED: _UserOrder.ValueType  # 0
+    """By id."""
+    USER_ORDER_USERNAME: _UserOrder.ValueType  # 1
+    """By username, ignoring case and accents."""
+    USER_ORDER_LAST_LOGIN: _UserOrder.ValueType  # 2
+    """By the time of the last login with a password, beginning with those who never logged in."""
+    USER_ORDER_UNTIL: _UserOrder.ValueType  # 3
+    """By the end of the account, ending with those who have no end."""
+
+class UserOrder(_UserOrder, metaclass=_UserOrderEnumTypeWrapper):
+    """The order of a list of users. Users with equal values are in the order of their ids."""
+
+USER_ORDER_UNSPECIFIED: UserOrder.ValueType  # 0
+"""By id."""
+USER_ORDER_USERNAME: UserOrder.ValueType  # 1
+"""By username, ignoring case and accents."""
+USER_ORDER_LAST_LOGIN: UserOrder.ValueType  # 2
+"""By the time of the last login with a password, beginning with those who never logged in."""
+USER_ORDER_UNTIL: UserOrder.ValueType  # 3
+"""By the end of the account, ending with those who have no end."""
+Global___UserOrder: _TypeAlias = UserOrder  # noqa: Y015
+
 class _CredentialKind:
     ValueType = _typing.NewType("ValueType", _builtins.int)
     V: _TypeAlias = ValueType  # noqa: Y015
@@ -143,6 +171,34 @@ CREDENTIAL_KIND_SESSION: CredentialKind.ValueType  # 2
 CREDENTIAL_KIND_API_KEY: CredentialKind.ValueType  # 3
 """A key that CreateApiKey issued."""
 Global___CredentialKind: _TypeAlias = CredentialKind  # noqa: Y015
+
+class _EventGroup:
+    ValueType = _typing.NewType("ValueType", _builtins.int)
+    V: _TypeAlias = ValueType  # noqa: Y015
+
+class _EventGroupEnumTypeWrapper(_enum_type_wrapper._EnumTypeWrapper[_EventGroup.ValueType], _builtins.type):
+    DESCRIPTOR: _descriptor.EnumDescriptor
+    EVENT_GROUP_UNSPECIFIED: _EventGroup.ValueType  # 0
+    """All events."""
+    EVENT_GROUP_SIGN_INS: _EventGroup.ValueType  # 1
+    """Signing in and out: logins, and sessions that were created or ended."""
+    EVENT_GROUP_CHANGES: _EventGroup.ValueType  # 2
+    """All other events: changes of users, roles, groups, credentials and of the record itself."""
+    EVENT_GROUP_REFUSALS: _EventGroup.ValueType  # 3
+    """Refused logins, API keys and password links."""
+
+class EventGroup(_EventGroup, metaclass=_EventGroupEnumTypeWrapper):
+    """A group of events. Each event is in one group."""
+
+EVENT_GROUP_UNSPECIFIED: EventGroup.ValueType  # 0
+"""All events."""
+EVENT_GROUP_SIGN_INS: EventGroup.ValueType  # 1
+"""Signing in and out: logins, and sessions that were created or ended."""
+EVENT_GROUP_CHANGES: EventGroup.ValueType  # 2
+"""All other events: changes of users, roles, groups, credentials and of the record itself."""
+EVENT_GROUP_REFUSALS: EventGroup.ValueType  # 3
+"""Refused logins, API keys and password links."""
+Global___EventGroup: _TypeAlias = EventGroup  # noqa: Y015
 
 @_typing.final
 class User(_message.Message):
@@ -1202,6 +1258,16 @@ class ListUsersRequest(_message.Message):
     SEARCH_FIELD_NUMBER: _builtins.int
     DISABLED_FIELD_NUMBER: _builtins.int
     WITH_TIMES_FIELD_NUMBER: _builtins.int
+    ORDER_FIELD_NUMBER: _builtins.int
+    DESCENDING_FIELD_NUMBER: _builtins.int
+    CURSOR_FIELD_NUMBER: _builtins.int
+    WITH_TOTAL_FIELD_NUMBER: _builtins.int
+    SECOND_FACTOR_FIELD_NUMBER: _builtins.int
+    HAS_PASSWORD_FIELD_NUMBER: _builtins.int
+    GROUP_NAME_FIELD_NUMBER: _builtins.int
+    NOT_SINCE_FIELD_NUMBER: _builtins.int
+    ENDS_BEFORE_FIELD_NUMBER: _builtins.int
+    WITH_SIGN_INS_FIELD_NUMBER: _builtins.int
     page_size: _builtins.int
     """The size of the page, 1 to 200; 0 means 50."""
     after: _builtins.int
@@ -1213,13 +1279,41 @@ class ListUsersRequest(_message.Message):
     role_name: _builtins.str
     """Returns only users with this role; unset for all."""
     search: _builtins.str
-    """Returns only users whose username contains this text, ignoring case; empty for all. A search scans all
-    users, so each actor may run one at a time, and a second one fails with OVERLOADED.
+    """Returns only users whose username contains each of these words, in any order, ignoring case and accents;
+    empty for all. White space separates the words. A search scans all users, so each actor may run one at a
+    time, and a second one fails with OVERLOADED. So does a search while the service indexes usernames after
+    an upgrade.
     """
     disabled: _builtins.bool
     """Returns only users who are disabled, or only those who are not; unset for all."""
     with_times: _builtins.bool
     """Whether the response has `times`."""
+    order: Global___UserOrder.ValueType
+    """The order of the users."""
+    descending: _builtins.bool
+    """Whether the order is reversed."""
+    cursor: _builtins.str
+    """The `next_cursor` of the previous page, for the same order; empty for the first page. An order other than
+    by id takes it in place of `after`.
+    """
+    with_total: _builtins.bool
+    """Whether the response has `total`."""
+    second_factor: _builtins.bool
+    """Returns only users whose second factor is on, or only those whose is off; unset for all."""
+    has_password: _builtins.bool
+    """Returns only users who have a password, or only those who have none; unset for all."""
+    group_name: _builtins.str
+    """Returns only users who are in this group; empty for all."""
+    with_sign_ins: _builtins.bool
+    """Whether the response has `sign_ins`."""
+    @_builtins.property
+    def not_since(self) -> _timestamp_pb2.Timestamp:
+        """Returns only users who have not logged in with a password since this time, or never did."""
+
+    @_builtins.property
+    def ends_before(self) -> _timestamp_pb2.Timestamp:
+        """Returns only users whose account ends, or has ended, before this time."""
+
     def __init__(
         self,
         *,
@@ -1231,23 +1325,41 @@ class ListUsersRequest(_message.Message):
         search: _builtins.str = ...,
         disabled: _builtins.bool | None = ...,
         with_times: _builtins.bool = ...,
+        order: Global___UserOrder.ValueType = ...,
+        descending: _builtins.bool = ...,
+        cursor: _builtins.str = ...,
+        with_total: _builtins.bool = ...,
+        second_factor: _builtins.bool | None = ...,
+        has_password: _builtins.bool | None = ...,
+        group_name: _builtins.str = ...,
+        not_since: _timestamp_pb2.Timestamp | None = ...,
+        ends_before: _timestamp_pb2.Timestamp | None = ...,
+        with_sign_ins: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_role", b"_role", "_role_name", b"_role_name", "disabled", b"disabled", "role", b"role", "role_name", b"role_name"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_has_password", b"_has_password", "_role", b"_role", "_role_name", b"_role_name", "_second_factor", b"_second_factor", "disabled", b"disabled", "ends_before", b"ends_before", "has_password", b"has_password", "not_since", b"not_since", "role", b"role", "role_name", b"role_name", "second_factor", b"second_factor"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_role", b"_role", "_role_name", b"_role_name", "after", b"after", "disabled", b"disabled", "page_size", b"page_size", "role", b"role", "role_name", b"role_name", "search", b"search", "username_prefix", b"username_prefix", "with_times", b"with_times"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_disabled", b"_disabled", "_has_password", b"_has_password", "_role", b"_role", "_role_name", b"_role_name", "_second_factor", b"_second_factor", "after", b"after", "cursor", b"cursor", "descending", b"descending", "disabled", b"disabled", "ends_before", b"ends_before", "group_name", b"group_name", "has_password", b"has_password", "not_since", b"not_since", "order", b"order", "page_size", b"page_size", "role", b"role", "role_name", b"role_name", "search", b"search", "second_factor", b"second_factor", "username_prefix", b"username_prefix", "with_sign_ins", b"with_sign_ins", "with_times", b"with_times", "with_total", b"with_total"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__disabled: _TypeAlias = _typing.Literal["disabled"]  # noqa: Y015
     _WhichOneofArgType__disabled: _TypeAlias = _typing.Literal["_disabled", b"_disabled"]  # noqa: Y015
+    _WhichOneofReturnType__has_password: _TypeAlias = _typing.Literal["has_password"]  # noqa: Y015
+    _WhichOneofArgType__has_password: _TypeAlias = _typing.Literal["_has_password", b"_has_password"]  # noqa: Y015
     _WhichOneofReturnType__role: _TypeAlias = _typing.Literal["role"]  # noqa: Y015
     _WhichOneofArgType__role: _TypeAlias = _typing.Literal["_role", b"_role"]  # noqa: Y015
     _WhichOneofReturnType__role_name: _TypeAlias = _typing.Literal["role_name"]  # noqa: Y015
     _WhichOneofArgType__role_name: _TypeAlias = _typing.Literal["_role_name", b"_role_name"]  # noqa: Y015
+    _WhichOneofReturnType__second_factor: _TypeAlias = _typing.Literal["second_factor"]  # noqa: Y015
+    _WhichOneofArgType__second_factor: _TypeAlias = _typing.Literal["_second_factor", b"_second_factor"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__disabled) -> _WhichOneofReturnType__disabled | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__has_password) -> _WhichOneofReturnType__has_password | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role) -> _WhichOneofReturnType__role | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__role_name) -> _WhichOneofReturnType__role_name | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__second_factor) -> _WhichOneofReturnType__second_factor | None: ...
 
 Global___ListUsersRequest: _TypeAlias = ListUsersRequest  # noqa: Y015
 
@@ -1284,6 +1396,32 @@ class UserTimes(_message.Message):
 Global___UserTimes: _TypeAlias = UserTimes  # noqa: Y015
 
 @_typing.final
+class UserSignIn(_message.Message):
+    """How a user can sign in."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    SECOND_FACTOR_FIELD_NUMBER: _builtins.int
+    HAS_PASSWORD_FIELD_NUMBER: _builtins.int
+    second_factor: _builtins.bool
+    """Whether the second factor is on."""
+    has_password: _builtins.bool
+    """Whether the user has a password. Users without one choose it by a password link."""
+    def __init__(
+        self,
+        *,
+        second_factor: _builtins.bool = ...,
+        has_password: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["has_password", b"has_password", "second_factor", b"second_factor"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___UserSignIn: _TypeAlias = UserSignIn  # noqa: Y015
+
+@_typing.final
 class ListUsersResponse(_message.Message):
     """A page of users."""
 
@@ -1293,17 +1431,33 @@ class ListUsersResponse(_message.Message):
     NEXT_AFTER_FIELD_NUMBER: _builtins.int
     TIMES_FIELD_NUMBER: _builtins.int
     HAS_GROUPS_FIELD_NUMBER: _builtins.int
+    NEXT_CURSOR_FIELD_NUMBER: _builtins.int
+    TOTAL_FIELD_NUMBER: _builtins.int
+    SIGN_INS_FIELD_NUMBER: _builtins.int
+    FOLLOWS_REQUEST_FIELD_NUMBER: _builtins.int
     next_after: _builtins.int
-    """The `after` of the next page; unset on the last page."""
+    """The `after` of the next page; unset on the last page, and if the order is not by id."""
     has_groups: _builtins.bool
     """Whether the users have `group_names` and `until`. Services of the previous release leave it false."""
+    next_cursor: _builtins.str
+    """The `cursor` of the next page; empty on the last page, and if the order is by id."""
+    total: _builtins.int
+    """The number of users on all pages, if the request has with_total."""
+    follows_request: _builtins.bool
+    """Whether the page follows every field of the request. Services of the previous release leave it false, because
+    they ignore the fields from `order` on.
+    """
     @_builtins.property
     def users(self) -> _containers.RepeatedCompositeFieldContainer[Global___User]:
-        """The users, by ascending id."""
+        """The users, in the order of the request."""
 
     @_builtins.property
     def times(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserTimes]:
         """One entry for each user, in the same order, if the request has with_times; otherwise empty."""
+
+    @_builtins.property
+    def sign_ins(self) -> _containers.RepeatedCompositeFieldContainer[Global___UserSignIn]:
+        """One entry for each user, in the same order, if the request has with_sign_ins; otherwise empty."""
 
     def __init__(
         self,
@@ -1312,14 +1466,23 @@ class ListUsersResponse(_message.Message):
         next_after: _builtins.int | None = ...,
         times: _abc.Iterable[Global___UserTimes] | None = ...,
         has_groups: _builtins.bool = ...,
+        next_cursor: _builtins.str = ...,
+        total: _builtins.int | None = ...,
+        sign_ins: _abc.Iterable[Global___UserSignIn] | None = ...,
+        follows_request: _builtins.bool = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "_total", b"_total", "next_after", b"next_after", "total", b"total"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "has_groups", b"has_groups", "next_after", b"next_after", "times", b"times", "users", b"users"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "_total", b"_total", "follows_request", b"follows_request", "has_groups", b"has_groups", "next_after", b"next_after", "next_cursor", b"next_cursor", "sign_ins", b"sign_ins", "times", b"times", "total", b"total", "users", b"users"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
     _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015
+    _WhichOneofReturnType__total: _TypeAlias = _typing.Literal["total"]  # noqa: Y015
+    _WhichOneofArgType__total: _TypeAlias = _typing.Literal["_total", b"_total"]  # noqa: Y015
+    @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__next_after) -> _WhichOneofReturnType__next_after | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__total) -> _WhichOneofReturnType__total | None: ...
 
 Global___ListUsersResponse: _TypeAlias = ListUsersResponse  # noqa: Y015
 
@@ -3108,6 +3271,11 @@ class ListAuditRequest(_message.Message):
     AFTER_FIELD_NUMBER: _builtins.int
     PAGE_SIZE_FIELD_NUMBER: _builtins.int
     OWN_FIELD_NUMBER: _builtins.int
+    USERNAME_FIELD_NUMBER: _builtins.int
+    ACTOR_USERNAME_FIELD_NUMBER: _builtins.int
+    EVENT_GROUP_FIELD_NUMBER: _builtins.int
+    SINCE_FIELD_NUMBER: _builtins.int
+    BEFORE_FIELD_NUMBER: _builtins.int
     user_id: _builtins.int
     """Returns only entries about this user."""
     actor_id: _builtins.int
@@ -3122,6 +3290,20 @@ class ListAuditRequest(_message.Message):
     """The size of the page, 1 to 200; 0 means 50."""
     own: _builtins.bool
     """Restricts the page to entries about the actor."""
+    username: _builtins.str
+    """Returns only entries about a user who had exactly this name then; empty for all."""
+    actor_username: _builtins.str
+    """Returns only entries about what a user with exactly this name did; empty for all."""
+    event_group: Global___EventGroup.ValueType
+    """Returns only entries of this group of events. It cannot be combined with `event`."""
+    @_builtins.property
+    def since(self) -> _timestamp_pb2.Timestamp:
+        """Returns only entries from this time on."""
+
+    @_builtins.property
+    def before(self) -> _timestamp_pb2.Timestamp:
+        """Returns only entries from before this time."""
+
     def __init__(
         self,
         *,
@@ -3131,10 +3313,15 @@ class ListAuditRequest(_message.Message):
         after: _builtins.int | None = ...,
         page_size: _builtins.int = ...,
         own: _builtins.bool = ...,
+        username: _builtins.str = ...,
+        actor_username: _builtins.str = ...,
+        event_group: Global___EventGroup.ValueType = ...,
+        since: _timestamp_pb2.Timestamp | None = ...,
+        before: _timestamp_pb2.Timestamp | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id", "_after", b"_after", "_user_id", b"_user_id", "actor_id", b"actor_id", "after", b"after", "user_id", b"user_id"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id", "_after", b"_after", "_user_id", b"_user_id", "actor_id", b"actor_id", "after", b"after", "before", b"before", "since", b"since", "user_id", b"user_id"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id", "_after", b"_after", "_user_id", b"_user_id", "actor_id", b"actor_id", "after", b"after", "event", b"event", "own", b"own", "page_size", b"page_size", "user_id", b"user_id"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id", "_after", b"_after", "_user_id", b"_user_id", "actor_id", b"actor_id", "actor_username", b"actor_username", "after", b"after", "before", b"before", "event", b"event", "event_group", b"event_group", "own", b"own", "page_size", b"page_size", "since", b"since", "user_id", b"user_id", "username", b"username"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__actor_id: _TypeAlias = _typing.Literal["actor_id"]  # noqa: Y015
     _WhichOneofArgType__actor_id: _TypeAlias = _typing.Literal["_actor_id", b"_actor_id"]  # noqa: Y015
@@ -3160,11 +3347,16 @@ class ListAuditResponse(_message.Message):
     ENTRIES_FIELD_NUMBER: _builtins.int
     NEXT_AFTER_FIELD_NUMBER: _builtins.int
     INCOMPLETE_FIELD_NUMBER: _builtins.int
+    FOLLOWS_REQUEST_FIELD_NUMBER: _builtins.int
     next_after: _builtins.int
     """The `after` of the next page; unset on the last page."""
     incomplete: _builtins.bool
     """Whether the first page may lack entries that were written before the request: after a large import, or
     while the record cannot be written.
+    """
+    follows_request: _builtins.bool
+    """Whether the page follows every field of the request. Services of the previous release leave it false, because
+    they ignore the fields from `username` on.
     """
     @_builtins.property
     def entries(self) -> _containers.RepeatedCompositeFieldContainer[Global___AuditEntry]:
@@ -3176,10 +3368,11 @@ class ListAuditResponse(_message.Message):
         entries: _abc.Iterable[Global___AuditEntry] | None = ...,
         next_after: _builtins.int | None = ...,
         incomplete: _builtins.bool = ...,
+        follows_request: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "next_after", b"next_after"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "entries", b"entries", "incomplete", b"incomplete", "next_after", b"next_after"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_next_after", b"_next_after", "entries", b"entries", "follows_request", b"follows_request", "incomplete", b"incomplete", "next_after", b"next_after"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__next_after: _TypeAlias = _typing.Literal["next_after"]  # noqa: Y015
     _WhichOneofArgType__next_after: _TypeAlias = _typing.Literal["_next_after", b"_next_after"]  # noqa: Y015

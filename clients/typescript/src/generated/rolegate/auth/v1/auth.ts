@@ -96,6 +96,19 @@ export enum Role {
   UNRECOGNIZED = -1,
 }
 
+/** The order of a list of users. Users with equal values are in the order of their ids. */
+export enum UserOrder {
+  /** USER_ORDER_UNSPECIFIED - By id. */
+  USER_ORDER_UNSPECIFIED = 0,
+  /** USER_ORDER_USERNAME - By username, ignoring case and accents. */
+  USER_ORDER_USERNAME = 1,
+  /** USER_ORDER_LAST_LOGIN - By the time of the last login with a password, beginning with those who never logged in. */
+  USER_ORDER_LAST_LOGIN = 2,
+  /** USER_ORDER_UNTIL - By the end of the account, ending with those who have no end. */
+  USER_ORDER_UNTIL = 3,
+  UNRECOGNIZED = -1,
+}
+
 /** The kinds of credentials. */
 export enum CredentialKind {
   /** CREDENTIAL_KIND_UNSPECIFIED - None of the other kinds. */
@@ -106,6 +119,19 @@ export enum CredentialKind {
   CREDENTIAL_KIND_SESSION = 2,
   /** CREDENTIAL_KIND_API_KEY - A key that CreateApiKey issued. */
   CREDENTIAL_KIND_API_KEY = 3,
+  UNRECOGNIZED = -1,
+}
+
+/** A group of events. Each event is in one group. */
+export enum EventGroup {
+  /** EVENT_GROUP_UNSPECIFIED - All events. */
+  EVENT_GROUP_UNSPECIFIED = 0,
+  /** EVENT_GROUP_SIGN_INS - Signing in and out: logins, and sessions that were created or ended. */
+  EVENT_GROUP_SIGN_INS = 1,
+  /** EVENT_GROUP_CHANGES - All other events: changes of users, roles, groups, credentials and of the record itself. */
+  EVENT_GROUP_CHANGES = 2,
+  /** EVENT_GROUP_REFUSALS - Refused logins, API keys and password links. */
+  EVENT_GROUP_REFUSALS = 3,
   UNRECOGNIZED = -1,
 }
 
@@ -547,8 +573,10 @@ export interface ListUsersRequest {
     | string
     | undefined;
   /**
-   * Returns only users whose username contains this text, ignoring case; empty for all. A search scans all
-   * users, so each actor may run one at a time, and a second one fails with OVERLOADED.
+   * Returns only users whose username contains each of these words, in any order, ignoring case and accents;
+   * empty for all. White space separates the words. A search scans all users, so each actor may run one at a
+   * time, and a second one fails with OVERLOADED. So does a search while the service indexes usernames after
+   * an upgrade.
    */
   search: string;
   /** Returns only users who are disabled, or only those who are not; unset for all. */
@@ -557,6 +585,37 @@ export interface ListUsersRequest {
     | undefined;
   /** Whether the response has `times`. */
   withTimes: boolean;
+  /** The order of the users. */
+  order: UserOrder;
+  /** Whether the order is reversed. */
+  descending: boolean;
+  /**
+   * The `next_cursor` of the previous page, for the same order; empty for the first page. An order other than
+   * by id takes it in place of `after`.
+   */
+  cursor: string;
+  /** Whether the response has `total`. */
+  withTotal: boolean;
+  /** Returns only users whose second factor is on, or only those whose is off; unset for all. */
+  secondFactor?:
+    | boolean
+    | undefined;
+  /** Returns only users who have a password, or only those who have none; unset for all. */
+  hasPassword?:
+    | boolean
+    | undefined;
+  /** Returns only users who are in this group; empty for all. */
+  groupName: string;
+  /** Returns only users who have not logged in with a password since this time, or never did. */
+  notSince?:
+    | Date
+    | undefined;
+  /** Returns only users whose account ends, or has ended, before this time. */
+  endsBefore?:
+    | Date
+    | undefined;
+  /** Whether the response has `sign_ins`. */
+  withSignIns: boolean;
 }
 
 /** When a user was created and last logged in. */
@@ -572,11 +631,19 @@ export interface UserTimes {
   lastLoginAt?: Date | undefined;
 }
 
+/** How a user can sign in. */
+export interface UserSignIn {
+  /** Whether the second factor is on. */
+  secondFactor: boolean;
+  /** Whether the user has a password. Users without one choose it by a password link. */
+  hasPassword: boolean;
+}
+
 /** A page of users. */
 export interface ListUsersResponse {
-  /** The users, by ascending id. */
+  /** The users, in the order of the request. */
   users: User[];
-  /** The `after` of the next page; unset on the last page. */
+  /** The `after` of the next page; unset on the last page, and if the order is not by id. */
   nextAfter?:
     | bigint
     | undefined;
@@ -584,6 +651,19 @@ export interface ListUsersResponse {
   times: UserTimes[];
   /** Whether the users have `group_names` and `until`. Services of the previous release leave it false. */
   hasGroups: boolean;
+  /** The `cursor` of the next page; empty on the last page, and if the order is by id. */
+  nextCursor: string;
+  /** The number of users on all pages, if the request has with_total. */
+  total?:
+    | bigint
+    | undefined;
+  /** One entry for each user, in the same order, if the request has with_sign_ins; otherwise empty. */
+  signIns: UserSignIn[];
+  /**
+   * Whether the page follows every field of the request. Services of the previous release leave it false, because
+   * they ignore the fields from `order` on.
+   */
+  followsRequest: boolean;
 }
 
 /** Requests a user. */
@@ -1171,6 +1251,18 @@ export interface ListAuditRequest {
   pageSize: number;
   /** Restricts the page to entries about the actor. */
   own: boolean;
+  /** Returns only entries about a user who had exactly this name then; empty for all. */
+  username: string;
+  /** Returns only entries about what a user with exactly this name did; empty for all. */
+  actorUsername: string;
+  /** Returns only entries of this group of events. It cannot be combined with `event`. */
+  eventGroup: EventGroup;
+  /** Returns only entries from this time on. */
+  since?:
+    | Date
+    | undefined;
+  /** Returns only entries from before this time. */
+  before?: Date | undefined;
 }
 
 /** A page of the record. */
@@ -1186,6 +1278,11 @@ export interface ListAuditResponse {
    * while the record cannot be written.
    */
   incomplete: boolean;
+  /**
+   * Whether the page follows every field of the request. Services of the previous release leave it false, because
+   * they ignore the fields from `username` on.
+   */
+  followsRequest: boolean;
 }
 
 /** One change, sign-in or refusal. */
@@ -3385,6 +3482,16 @@ function createBaseListUsersRequest(): ListUsersRequest {
     search: "",
     disabled: undefined,
     withTimes: false,
+    order: 0,
+    descending: false,
+    cursor: "",
+    withTotal: false,
+    secondFactor: undefined,
+    hasPassword: undefined,
+    groupName: "",
+    notSince: undefined,
+    endsBefore: undefined,
+    withSignIns: false,
   };
 }
 
@@ -3416,6 +3523,36 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
     }
     if (message.withTimes !== false) {
       writer.uint32(64).bool(message.withTimes);
+    }
+    if (message.order !== 0) {
+      writer.uint32(72).int32(message.order);
+    }
+    if (message.descending !== false) {
+      writer.uint32(80).bool(message.descending);
+    }
+    if (message.cursor !== "") {
+      writer.uint32(90).string(message.cursor);
+    }
+    if (message.withTotal !== false) {
+      writer.uint32(96).bool(message.withTotal);
+    }
+    if (message.secondFactor !== undefined) {
+      writer.uint32(104).bool(message.secondFactor);
+    }
+    if (message.hasPassword !== undefined) {
+      writer.uint32(112).bool(message.hasPassword);
+    }
+    if (message.groupName !== "") {
+      writer.uint32(122).string(message.groupName);
+    }
+    if (message.notSince !== undefined) {
+      Timestamp.encode(toTimestamp(message.notSince), writer.uint32(130).fork()).join();
+    }
+    if (message.endsBefore !== undefined) {
+      Timestamp.encode(toTimestamp(message.endsBefore), writer.uint32(138).fork()).join();
+    }
+    if (message.withSignIns !== false) {
+      writer.uint32(144).bool(message.withSignIns);
     }
     return writer;
   },
@@ -3497,6 +3634,86 @@ export const ListUsersRequest: MessageFns<ListUsersRequest> = {
             message.withTimes = reader.bool();
             continue;
           }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.order = reader.int32() as any;
+            continue;
+          }
+          case 10: {
+            if (tag !== 80) {
+              break;
+            }
+
+            message.descending = reader.bool();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.cursor = reader.string();
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.withTotal = reader.bool();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.secondFactor = reader.bool();
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.hasPassword = reader.bool();
+            continue;
+          }
+          case 15: {
+            if (tag !== 122) {
+              break;
+            }
+
+            message.groupName = reader.string();
+            continue;
+          }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.notSince = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.endsBefore = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 18: {
+            if (tag !== 144) {
+              break;
+            }
+
+            message.withSignIns = reader.bool();
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -3567,8 +3784,74 @@ export const UserTimes: MessageFns<UserTimes> = {
   },
 };
 
+function createBaseUserSignIn(): UserSignIn {
+  return { secondFactor: false, hasPassword: false };
+}
+
+export const UserSignIn: MessageFns<UserSignIn> = {
+  encode(message: UserSignIn, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.secondFactor !== false) {
+      writer.uint32(8).bool(message.secondFactor);
+    }
+    if (message.hasPassword !== false) {
+      writer.uint32(16).bool(message.hasPassword);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): UserSignIn {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseUserSignIn();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.secondFactor = reader.bool();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.hasPassword = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseListUsersResponse(): ListUsersResponse {
-  return { users: [], nextAfter: undefined, times: [], hasGroups: false };
+  return {
+    users: [],
+    nextAfter: undefined,
+    times: [],
+    hasGroups: false,
+    nextCursor: "",
+    total: undefined,
+    signIns: [],
+    followsRequest: false,
+  };
 }
 
 export const ListUsersResponse: MessageFns<ListUsersResponse> = {
@@ -3587,6 +3870,21 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
     }
     if (message.hasGroups !== false) {
       writer.uint32(32).bool(message.hasGroups);
+    }
+    if (message.nextCursor !== "") {
+      writer.uint32(42).string(message.nextCursor);
+    }
+    if (message.total !== undefined) {
+      if (BigInt.asIntN(64, message.total) !== message.total) {
+        throw new globalThis.Error("value provided for field message.total of type int64 too large");
+      }
+      writer.uint32(48).int64(message.total);
+    }
+    for (const v of message.signIns) {
+      UserSignIn.encode(v!, writer.uint32(58).fork()).join();
+    }
+    if (message.followsRequest !== false) {
+      writer.uint32(64).bool(message.followsRequest);
     }
     return writer;
   },
@@ -3634,6 +3932,38 @@ export const ListUsersResponse: MessageFns<ListUsersResponse> = {
             }
 
             message.hasGroups = reader.bool();
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.nextCursor = reader.string();
+            continue;
+          }
+          case 6: {
+            if (tag !== 48) {
+              break;
+            }
+
+            message.total = reader.int64() as bigint;
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.signIns.push(UserSignIn.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.followsRequest = reader.bool();
             continue;
           }
         }
@@ -7304,7 +7634,19 @@ export const UserName: MessageFns<UserName> = {
 };
 
 function createBaseListAuditRequest(): ListAuditRequest {
-  return { userId: undefined, actorId: undefined, event: "", after: undefined, pageSize: 0, own: false };
+  return {
+    userId: undefined,
+    actorId: undefined,
+    event: "",
+    after: undefined,
+    pageSize: 0,
+    own: false,
+    username: "",
+    actorUsername: "",
+    eventGroup: 0,
+    since: undefined,
+    before: undefined,
+  };
 }
 
 export const ListAuditRequest: MessageFns<ListAuditRequest> = {
@@ -7335,6 +7677,21 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
     }
     if (message.own !== false) {
       writer.uint32(48).bool(message.own);
+    }
+    if (message.username !== "") {
+      writer.uint32(58).string(message.username);
+    }
+    if (message.actorUsername !== "") {
+      writer.uint32(66).string(message.actorUsername);
+    }
+    if (message.eventGroup !== 0) {
+      writer.uint32(72).int32(message.eventGroup);
+    }
+    if (message.since !== undefined) {
+      Timestamp.encode(toTimestamp(message.since), writer.uint32(82).fork()).join();
+    }
+    if (message.before !== undefined) {
+      Timestamp.encode(toTimestamp(message.before), writer.uint32(90).fork()).join();
     }
     return writer;
   },
@@ -7400,6 +7757,46 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
             message.own = reader.bool();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.username = reader.string();
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.actorUsername = reader.string();
+            continue;
+          }
+          case 9: {
+            if (tag !== 72) {
+              break;
+            }
+
+            message.eventGroup = reader.int32() as any;
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.since = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.before = fromTimestamp(Timestamp.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -7414,7 +7811,7 @@ export const ListAuditRequest: MessageFns<ListAuditRequest> = {
 };
 
 function createBaseListAuditResponse(): ListAuditResponse {
-  return { entries: [], nextAfter: undefined, incomplete: false };
+  return { entries: [], nextAfter: undefined, incomplete: false, followsRequest: false };
 }
 
 export const ListAuditResponse: MessageFns<ListAuditResponse> = {
@@ -7430,6 +7827,9 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
     }
     if (message.incomplete !== false) {
       writer.uint32(24).bool(message.incomplete);
+    }
+    if (message.followsRequest !== false) {
+      writer.uint32(32).bool(message.followsRequest);
     }
     return writer;
   },
@@ -7469,6 +7869,14 @@ export const ListAuditResponse: MessageFns<ListAuditResponse> = {
             }
 
             message.incomplete = reader.bool();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.followsRequest = reader.bool();
             continue;
           }
         }
