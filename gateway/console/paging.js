@@ -1,4 +1,4 @@
-// Turns pages. The API returns the page after an id, and the browser's history remembers where earlier ones began.
+// Turns pages. The API returns the page after an id or a cursor, and the browser's history remembers where earlier ones began.
 
 import { earlier, go, parameters } from "./address.js";
 import { button, el } from "./dom.js";
@@ -10,7 +10,11 @@ export function paging(path, load) {
     go(path, { ...parameters(), after, page }, { before });
     load();
   };
-  const here = () => Number(parameters().after) || 0;
+  // Only a sorted list has cursors.
+  const here = () => {
+    const { after, sort } = parameters();
+    return after && (sort || /^[1-9]\d*$/.test(after)) ? after : 0;
+  };
   const number = () => Number(parameters().page) || undefined;
   const back = button("Previous", {}, () => {
     const before = earlier();
@@ -23,7 +27,7 @@ export function paging(path, load) {
   const allow = (trigger, isAllowed) => trigger.setAttribute("aria-disabled", !isAllowed);
   return {
     element: el("div", { class: "paging" }, shown, back, forth),
-    /** The id after which the page begins, or 0. */
+    /** The id or cursor after which the page begins, or 0. */
     get after() {
       return here();
     },
@@ -31,7 +35,7 @@ export function paging(path, load) {
     show(what, following) {
       next = following;
       back.textContent = earlier().length || !here() ? "Previous" : "First page";
-      allow(back, here() > 0);
+      allow(back, here() !== 0);
       allow(forth, next !== null);
       const isOnly = !here() && next === null;
       const page = here() ? number() : 1;

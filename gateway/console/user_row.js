@@ -2,31 +2,32 @@
 
 import { button, el, fill } from "./dom.js";
 import { session } from "./session.js";
-import { dayOr } from "./times.js";
+import { cellsOf } from "./user_columns.js";
 
-/** `open(user)` shows the user's dialog. `show(changed)` of the result updates the row. */
-export function userRow(user, open) {
-  const name = el("td", { class: "name" });
-  const role = el("td", { class: "role" });
+/**
+ * `open(user)` shows the user's dialog, and `selected(isSelected)` runs when the checkbox is used. `show(changed)` of the
+ * result updates the row.
+ */
+export function userRow(user, columns, { open, selected }) {
+  const isSelf = user.id === session.user.id;
+  const why = isSelf && "Your own account is not changed together with others.";
+  const box = el("input", {
+    type: "checkbox",
+    "aria-label": `Select ${user.username}`,
+    disabled: isSelf,
+    title: why,
+    onchange: () => selected(box.checked),
+  });
   const manage = button("Manage", { "aria-label": `Manage ${user.username}` }, () => open(user));
-  const element = el(
-    "tr",
-    {},
-    el("td", { class: "id" }, user.id),
-    name,
-    role,
-    el("td", { class: "time" }, dayOr(user.created_at, "unknown")),
-    el("td", { class: "time" }, dayOr(user.last_sign_in_at, "none recorded")),
-    el("td", { class: "end" }, manage),
-  );
+  const element = el("tr", {});
   const show = (changed) => {
     Object.assign(user, changed);
-    const isSelf = user.id === session.user.id;
-    fill(name, el("span", {}, user.username), isSelf && chip("you"), user.disabled && chip("disabled"));
-    role.textContent = user.role;
+    const name = el("td", { class: "name" }, el("span", {}, user.username), isSelf && chip("you"), user.disabled && chip("disabled"));
+    const cells = cellsOf(user, columns, name);
+    fill(element, el("td", { class: "select" }, box), cells, el("td", { class: "end" }, manage));
   };
   show({});
-  return { element, show };
+  return { user, element, box, show };
 }
 
 function chip(text) {
