@@ -12,7 +12,11 @@ export function outcome(place = el("p", { class: "message", role: "status" })) {
   };
   return {
     place,
-    good: (text) => show(text, "good"),
+    /** Shows the text, with a button beside it if `undo` is given. */
+    good: (text, undo) => {
+      show(text, "good");
+      if (undo) place.append(" ", button(say("notice.undo"), { class: "small" }, undo));
+    },
     note: (text) => show(text, "note"),
     error: (text) => show(text, "error"),
     clear: () => show("", ""),
@@ -75,9 +79,9 @@ export function errorAt(control, text, detail = text) {
 }
 
 /** A form that calls `act`, and shows what it returns, or an error at its field. */
-export function form({ name, fields, submit, isDangerous, act }) {
+export function form({ name, fields, submit, isSecondary, isDangerous, act }) {
   const message = outcome();
-  const send = el("button", { class: isDangerous ? "danger" : "primary" }, submit);
+  const send = el("button", { class: isDangerous ? "danger" : !isSecondary && "primary" }, submit);
   const error = (text, detail) => {
     const start = Object.keys(FIELDS).find((it) => detail.startsWith(it));
     const control = element.elements.namedItem(FIELDS[start]);

@@ -4,7 +4,7 @@ import { call, explain } from "./api.js";
 import { openDialog } from "./dialog.js";
 import { button, el, fill } from "./dom.js";
 import { endField, endText } from "./end_field.js";
-import { confirmed, form, outcome } from "./form.js";
+import { confirmed, form, outcome, run } from "./form.js";
 import { failure } from "./states.js";
 
 /**
@@ -32,8 +32,8 @@ export function membershipList({ label, read, describe, none }) {
     const { name, id } = describe(membership);
     const { user, group, until } = membership;
     const remove = async () => {
-      await call("DELETE", pathOf(membership));
-      await changed(`${user.username} was removed from ${group.name}.`);
+      await store(membership);
+      await changed(membership, { before: until });
     };
     const edit = () => {
       const title = `${user.username} in ${group.name}`;
@@ -48,12 +48,25 @@ export function membershipList({ label, read, describe, none }) {
     );
   }
 
-  /** Shows the stored memberships after a change, and says what it was. */
-  async function changed(text) {
+  /**
+   * Shows the stored memberships after a change, and says what it was. `before` and `after` are the ends, and undefined
+   * without a membership.
+   */
+  async function changed(membership, { before, after, isUndone }) {
     message.clear();
     await load();
     element.focus();
-    message.good(text);
+    const undo = ({ target }) => run(target, message, () => takeBack(membership, { before, after }));
+    message.good(textOf(membership, after), !isUndone && undo);
+  }
+
+  /** Restores the membership as it was before, unless another admin has changed it since. */
+  async function takeBack(membership, { before, after }) {
+    const { groups } = await call("GET", `/users/${membership.user.id}/groups`);
+    const now = groups.find(({ id }) => id === membership.group.id)?.until;
+    if (timeOf(now) !== timeOf(after)) return message.error("Not undone: the membership has since been changed.");
+    await store(membership, before);
+    await changed(membership, { before: after, after: before, isUndone: true });
   }
 
   return { element, load, changed };
@@ -61,7 +74,7 @@ export function membershipList({ label, read, describe, none }) {
 
 /**
  * Opens a dialog that adds a membership or changes its end. `find()` returns its user and group. If it returns nothing,
- * it has shown the reason at one of `fields`.
+ * it has shown the reason at one of `fields`. `until` is the stored end, and undefined of a new membership.
  */
 export function openMembership({ title, fields, submit, until, find, changed }) {
   const end = endField(until);
@@ -72,11 +85,10 @@ export function openMembership({ title, fields, submit, until, find, changed }) 
     act: async () => {
       const membership = await find();
       if (!membership) return;
-      const { user, group } = membership;
       const stored = end.value;
-      await call("PUT", pathOf(membership), { body: stored ? { until: stored } : {} });
+      await store(membership, stored);
       dialog.close();
-      await changed(`${user.username} is in ${group.name} ${endText(stored)}.`);
+      await changed(membership, { before: until, after: stored });
     },
   });
   const dialog = openDialog(title, element);
@@ -84,6 +96,18 @@ export function openMembership({ title, fields, submit, until, find, changed }) 
   element.elements[0].focus();
 }
 
-function pathOf({ user, group }) {
-  return `/groups/${group.id}/members/${user.id}`;
+/** Stores the end of the membership, which is null for none. Without `until`, removes the membership. */
+function store({ user, group }, until) {
+  const path = `/groups/${group.id}/members/${user.id}`;
+  if (until === undefined) return call("DELETE", path);
+  return call("PUT", path, { body: until ? { until } : {} });
+}
+
+function textOf({ user, group }, until) {
+  if (until === undefined) return `${user.username} was removed from ${group.name}.`;
+  return `${user.username} is in ${group.name} ${endText(until)}.`;
+}
+
+function timeOf(until) {
+  return until ? Date.parse(until) : until;
 }

@@ -2,6 +2,7 @@
 
 import { call } from "./api.js";
 import { copyOnce } from "./copy.js";
+import { ask } from "./dialog.js";
 import { el, fill } from "./dom.js";
 import { action } from "./form.js";
 import { moment } from "./times.js";
@@ -13,16 +14,18 @@ export function linkOnce({ url, expires_at: end }) {
   return [copyOnce("Password link", whole), el("small", {}, note)];
 }
 
-/** A button that makes a link for the user under `path`. */
-export function makeLink(path) {
+/** A button that makes a link for the user. */
+export function makeLink({ user, path }) {
   const place = el("div", {});
-  const { element } = action({
+  const { element, trigger } = action({
     text: "Make a password link",
     explanation: "Lets the user choose a password within 24 hours. Earlier links stop working.",
     act: async () => {
+      if (!(await ask(`Make a password link for ${user.username}? Earlier links stop working.`, "Make a link"))) return;
       fill(place, linkOnce(await call("POST", `${path}/password-link`)));
       place.querySelector("input").focus();
     },
   });
+  trigger.classList.add("primary");
   return [element, place];
 }

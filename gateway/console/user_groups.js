@@ -1,31 +1,37 @@
-// The groups of a user, in the dialog in which an admin manages the user.
+// The part of the dialog about the groups of a user.
 
-import { call, query } from "./api.js";
+import { call } from "./api.js";
 import { el, field } from "./dom.js";
 import { action } from "./form.js";
+import { readGroups } from "./group_options.js";
 import { membershipList, openMembership } from "./memberships.js";
 
-const PAGE_SIZE = 200;
-
-export function userGroups(user, path) {
-  const readGroups = async (signal) => (await call("GET", `${path}/groups`, { signal })).groups;
+export function groupsPart({ user, path, changed }) {
+  const readOwn = async (signal) => (await call("GET", `${path}/groups`, { signal })).groups;
   const list = membershipList({
     label: "Groups",
-    read: async (signal) => (await readGroups(signal)).map((group) => ({ user, group, until: group.until })),
+    read: async (signal) => {
+      const groups = await readOwn(signal);
+      const names = groups.map(({ name }) => name).sort();
+      // The list shows the groups, too.
+      if (user.groups && String(names) !== String([...user.groups].sort())) changed({ groups: names });
+      return groups.map((group) => ({ user, group, until: group.until }));
+    },
     describe: ({ group }) => group,
     none: () => "The user is in no group.",
   });
-  const { element: add } = action({
+  const { element: add, trigger } = action({
     text: "Add to a group",
     explanation: "Applications that require a group admit its members.",
     act: async () => {
-      const [all, present] = await Promise.all([allGroups(), readGroups()]);
+      const [all, present] = await Promise.all([readGroups(), readOwn()]);
       const others = all.filter(({ id }) => !present.some((group) => group.id === id));
       if (!others.length) return "There is no other group.";
       openAdd(user, others, list.changed);
     },
   });
-  return { element: [list.element, add], load: list.load };
+  trigger.classList.add("primary");
+  return { title: "Groups", content: [list.element, add], load: list.load };
 }
 
 function openAdd(user, groups, changed) {
@@ -37,16 +43,4 @@ function openAdd(user, groups, changed) {
     find: () => ({ user, group: groups[select.selectedIndex] }),
     changed,
   });
-}
-
-/** Reads all pages, because the API finds no group by its name. */
-async function allGroups() {
-  const all = [];
-  let after;
-  do {
-    const { groups, next } = await call("GET", query("/groups", { limit: PAGE_SIZE, after }));
-    all.push(...groups);
-    after = next;
-  } while (after !== null);
-  return all.sort((one, other) => (one.name < other.name ? -1 : 1));
 }

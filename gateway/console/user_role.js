@@ -1,17 +1,17 @@
-// The form that changes the role of a user, with Undo.
+// The part of the dialog that changes the role of a user.
 
-import { call, explain, refresh } from "./api.js";
+import { call, refresh } from "./api.js";
 import { ask } from "./dialog.js";
-import { el, field, notify } from "./dom.js";
+import { el, field } from "./dom.js";
 import { form } from "./form.js";
 import { roleOptions } from "./roles.js";
-import { session } from "./session.js";
+import { notifyChange } from "./user_undo.js";
 
-/** `changed(user)` shows what is stored, `done()` closes the dialog, and `reload()` reads the list again. */
-export function roleForm(user, path, { changed, done, reload }) {
+export function rolePart({ user, path, isSelf, changed, done, reload }) {
   const role = el("select", { name: "role" }, roleOptions(user.role));
   const put = (wanted) => call("PUT", `${path}/role`, { body: { role: wanted } });
-  return form({
+  const text = (stored) => `${user.username} now has the role ${stored}.`;
+  const { element } = form({
     name: "Role",
     fields: [field("Role", role)],
     submit: "Change role",
@@ -20,7 +20,7 @@ export function roleForm(user, path, { changed, done, reload }) {
       const before = await stored();
       if (before !== user.role) changed({ role: before });
       if (wanted === before) return `${user.username} already has this role.`;
-      const question = doubt(user, wanted);
+      const question = doubt(user, isSelf, wanted);
       if (question && !(await ask(question, `Make ${wanted}`))) return void (role.value = before);
       try {
         await put(wanted);
@@ -32,11 +32,15 @@ export function roleForm(user, path, { changed, done, reload }) {
       }
       changed({ role: wanted });
       done();
-      const isSelf = user.id === session.user.id;
-      if (isSelf) await refresh();
-      else notify(`${user.username} now has the role ${wanted}.`, () => undo(before, wanted));
+      if (isSelf) return void (await refresh());
+      const undo = async () => {
+        await put(before);
+        return text(before);
+      };
+      notifyChange(user, { text: text(wanted), what: "the role", isStill: (now) => now.role === wanted, undo, reload });
     },
-  }).element;
+  });
+  return { title: "Role", content: element };
 
   /** Reads the role: another admin may have changed it since the list was read. */
   async function stored() {
@@ -47,25 +51,11 @@ export function roleForm(user, path, { changed, done, reload }) {
       throw error;
     }
   }
-
-  /** Restores the role, unless another admin has changed it since. */
-  async function undo(before, wanted) {
-    try {
-      const now = await stored();
-      if (now !== wanted) return notify(`Not undone: the role of ${user.username} has since been changed to ${now}.`);
-      await put(before);
-      notify(`${user.username} now has the role ${before}.`);
-    } catch (error) {
-      notify(`Not undone: ${explain(error, true)}`);
-    } finally {
-      reload();
-    }
-  }
 }
 
 /** The question before a change of one's own role, or of who is an admin. */
-function doubt(user, wanted) {
-  if (user.id === session.user.id) return "You are about to give up the role admin. Only another admin can give it back to you.";
+function doubt(user, isSelf, wanted) {
+  if (isSelf) return "You are about to give up the role admin. Only another admin can give it back to you.";
   if (wanted === "admin") return `Admins can do everything here. Make ${user.username} an admin?`;
   if (user.role === "admin") return `${user.username} will no longer be an admin.`;
   return undefined;
