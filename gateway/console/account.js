@@ -1,11 +1,11 @@
 // The account view, where users see and change what is theirs.
 
 import { call, explain, refresh } from "./api.js";
-import { ownAudit } from "./audit.js";
 import { el, field, fill } from "./dom.js";
 import { form } from "./form.js";
 import { keyList, newKey } from "./keys.js";
 import { newPassword } from "./new_password.js";
+import { ownAudit } from "./own_audit.js";
 import { secondStep } from "./second_step.js";
 import { session } from "./session.js";
 import { sessionList } from "./sessions.js";
