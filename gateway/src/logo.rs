@@ -1,6 +1,6 @@
 //! Checks and serves the logo, the picture at the top of the pages. The operator can replace the logo with a file.
 
-use crate::static_file::StaticFile;
+use crate::static_file::{Caching, StaticFile};
 use axum::body::Bytes;
 use rolegate_grpc_tls::{explain_read_error, read_file};
 use rolegate_program::settings::SettingError;
@@ -74,8 +74,10 @@ fn parse(bytes: Vec<u8>) -> Result<StaticFile, String> {
 fn picture(body: Bytes, content_type: &'static str) -> StaticFile {
     StaticFile {
         body,
+        compressed: None,
         content_type,
         content_policy: POLICY,
+        caching: Caching::Revalidate,
     }
 }
 

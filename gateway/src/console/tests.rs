@@ -1,6 +1,10 @@
 //! Tests what browsers get, and what the files may contain.
 
-use super::{LANGUAGE, files};
+use super::{
+    CONSOLE_ASSETS,
+    assets::{SCRIPTS, asset},
+    sources::SOURCES,
+};
 use crate::{
     basic, bearer,
     memory::MemoryBudgets,
@@ -11,10 +15,15 @@ use crate::{
     },
 };
 use axum::{Router, body::Body};
-use std::{collections::BTreeSet, fs, path::Path};
+use flate2::read::GzDecoder;
+use rolegate_sign_in::texts::Texts;
+use std::{collections::BTreeSet, fs, io::Read as _, path::Path};
+use tower::ServiceExt as _;
 
 /// The maximum size of all files together, in bytes, including those of `/account` and `/set-password`.
-const MAX_SIZE: usize = 122_000;
+const MAX_SIZE: usize = 230_000;
+/// The maximum size of the page and its assets, compressed, in bytes.
+const MAX_COMPRESSED_SIZE: usize = 80_000;
 
 fn bearer_router(arguments: &[&str]) -> Router {
     let settings = Settings::from_args(arguments).expect("settings").public;
@@ -40,7 +49,7 @@ async fn get(router: &Router, path: &str) -> File {
 #[tokio::test]
 async fn the_page_and_every_file_are_served_with_a_strict_policy() {
     let router = bearer_router(&[]);
-    for path in files().map(|(name, _)| name).chain([""]) {
+    for path in CONSOLE_ASSETS.into_iter().chain([""]) {
         let response = get(&router, &format!("/console/{path}")).await;
         assert_eq!(response.status, 200, "{path}");
         let policy = response.header("content-security-policy");
@@ -99,7 +108,100 @@ async fn a_file_that_the_browser_has_is_not_sent_again() {
             .header("content-security-policy")
             .starts_with("default-src 'none'")
     );
-    assert_ne!(get(&router, "/console/users.js").await.header("etag"), tag);
+    assert_ne!(get(&router, "/console/style.css").await.header("etag"), tag);
+}
+
+/// Returns the names of the assets in a page below this path.
+fn assets_in(page: &str, path: &str) -> Vec<String> {
+    let quoted = page.split('"').skip(1).step_by(2);
+    let names = quoted.filter_map(|text| text.strip_prefix(path).or(Some(text)));
+    names
+        .filter(|name| name.contains('-') && name.rsplit_once('.').is_some())
+        .filter(|name| {
+            [".js", ".css", ".svg"]
+                .iter()
+                .any(|end| name.ends_with(end))
+        })
+        .map(str::to_owned)
+        .collect()
+}
+
+#[tokio::test]
+async fn names_of_assets_contain_a_digest_and_browsers_keep_them() {
+    let router = bearer_router(&[]);
+    for (page, path, count) in [("/console/", "/console/", 4), ("/account", "/account/", 2)] {
+        let mut request = bare("GET", page);
+        request
+            .headers_mut()
+            .insert("host", "localhost".parse().expect("a header"));
+        let text = fetch(&router, request).await.text;
+        let names = assets_in(&text, path);
+        assert_eq!(names.len(), count, "{text}");
+        for name in names {
+            let kept = get(&router, &format!("{path}{name}")).await;
+            assert_eq!(kept.status, 200, "{name}");
+            let caching = kept.header("cache-control");
+            assert_eq!(caching, "public, max-age=31536000, immutable", "{name}");
+
+            // Another replica may have another version of the file.
+            let (stem, end) = name.split_once('-').expect("a digest");
+            let (_, end) = end.split_once('.').expect("an end");
+            let other = get(&router, &format!("{path}{stem}-0123456789abcdef.{end}")).await;
+            assert_eq!((other.status, &other.text), (200, &kept.text), "{name}");
+            assert_eq!(other.header("cache-control"), "no-store", "{name}");
+        }
+    }
+    for name in [
+        "main-.css",
+        "users-0123456789abcdef.js",
+        "-.js",
+        "main-0.js.map",
+    ] {
+        let path = format!("/console/{name}");
+        assert_eq!(get(&router, &path).await.status, 404, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn assets_are_compressed_for_browsers_that_accept_it() {
+    let router = bearer_router(&[]);
+    for name in CONSOLE_ASSETS {
+        let path = format!("/console/{name}");
+        let plain = get(&router, &path).await;
+        assert!(plain.headers.get("content-encoding").is_none(), "{name}");
+        let mut request = bare("GET", &path);
+        request
+            .headers_mut()
+            .insert("accept-encoding", "gzip, br".parse().expect("a header"));
+        let response = router.clone().oneshot(request).await.expect("infallible");
+        assert_eq!(response.headers()["content-encoding"], "gzip", "{name}");
+        let vary: Vec<_> = response.headers().get_all("vary").iter().collect();
+        assert!(
+            vary.iter().any(|value| *value == "Accept-Encoding"),
+            "{vary:?}"
+        );
+        let body = axum::body::to_bytes(response.into_body(), MAX_SIZE)
+            .await
+            .expect("a body");
+        let mut text = String::new();
+        GzDecoder::new(&*body)
+            .read_to_string(&mut text)
+            .expect("gzip");
+        assert_eq!(text, plain.text, "{name}");
+    }
+}
+
+#[test]
+fn every_script_is_bundled_and_the_console_is_small() {
+    for script in SCRIPTS {
+        assert!(asset(script, Texts::english()).is_some(), "{script}");
+    }
+    let compressed = |name| {
+        let asset = asset(name, Texts::english()).expect("an asset");
+        asset.compressed.len()
+    };
+    let size: usize = CONSOLE_ASSETS.into_iter().map(compressed).sum();
+    assert!(size <= MAX_COMPRESSED_SIZE, "{size} bytes");
 }
 
 #[tokio::test]
@@ -112,6 +214,8 @@ async fn console_is_one_path_and_only_reads() {
     );
     for path in [
         "/console/none.js",
+        "/console/users.js",
+        "/console/account.html",
         "/console/%ff",
         "/console/..%2fmain.js",
         "/console/a/b",
@@ -205,9 +309,9 @@ fn every_file_of_the_folder_is_embedded_and_they_are_small() {
                 .expect("a name")
         })
         .collect();
-    let embedded: BTreeSet<String> = files().map(|(name, _)| name.to_owned()).collect();
+    let embedded: BTreeSet<String> = SOURCES.iter().map(|(name, _)| (*name).to_owned()).collect();
     assert_eq!(present, embedded);
-    let size: usize = files().map(|(_, text)| text.len()).sum();
+    let size: usize = SOURCES.iter().map(|(_, text)| text.len()).sum();
     assert!(size <= MAX_SIZE, "{size} bytes");
 }
 
@@ -215,7 +319,7 @@ fn every_file_of_the_folder_is_embedded_and_they_are_small() {
 /// them.
 #[test]
 fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
-    for (name, text) in files() {
+    for (name, text) in SOURCES {
         for forbidden in [
             "innerHTML",
             "outerHTML",
@@ -249,19 +353,25 @@ fn no_file_turns_text_into_html_or_code_or_asks_another_server() {
 #[test]
 fn every_import_names_an_embedded_file_and_every_script_is_imported() {
     // The pages load these scripts.
-    let mut imported = BTreeSet::from(["main.js", "account_page.js", "set_password.js"]);
+    let mut imported = BTreeSet::from(SCRIPTS);
     let is_script = |name: &str| name.rsplit_once('.').is_some_and(|(_, end)| end == "js");
-    for (name, text) in files().filter(|(name, _)| is_script(name)) {
+    for (name, text) in SOURCES.iter().filter(|(name, _)| is_script(name)) {
         for import in text.split("from \"./").skip(1) {
             let (file, _) = import.split_once('"').expect("a closed string");
             // This file is generated for each language.
-            if file == LANGUAGE {
+            if file == "language.js" {
                 continue;
             }
-            assert!(files().any(|(it, _)| it == file), "{name} imports {file}");
+            assert!(
+                SOURCES.iter().any(|(it, _)| *it == file),
+                "{name} imports {file}"
+            );
             imported.insert(file);
         }
     }
-    let scripts = files().map(|(name, _)| name).filter(|name| is_script(name));
+    let scripts = SOURCES
+        .iter()
+        .map(|(name, _)| *name)
+        .filter(|name| is_script(name));
     assert_eq!(imported, scripts.collect());
 }

@@ -4,10 +4,13 @@ use super::{
     page::https_needed,
     state::{SignInState, secure_origin},
 };
-use crate::console::{self, account_files};
+use crate::{
+    console::{ACCOUNT_ASSETS, asset_of, page},
+    embedded_pages::not_found,
+};
 use axum::{
     Router,
-    extract::State,
+    extract::{Path, State, rejection::PathRejection},
     response::Response,
     routing::{MethodRouter, get},
 };
@@ -15,20 +18,8 @@ use http::HeaderMap;
 
 /// The files of the console that the other pages need. They are served below `/sign-in/`, because the proxy of an
 /// application passes no files at other paths to Rolegate.
-pub(super) const SIGN_IN_FILES: [&str; 3] = ["base.css", "icon.svg", "sign_in.css"];
-
-/// The script of `/set-password`, and the scripts that it imports.
-pub(super) const SET_PASSWORD_SCRIPTS: [&str; 9] = [
-    "set_password.js",
-    "api.js",
-    "copy.js",
-    "dom.js",
-    "form.js",
-    "language.js",
-    "new_password.js",
-    "session.js",
-    "texts.js",
-];
+pub(super) const SIGN_IN_FILES: [&str; 4] =
+    ["base.css", "icon.svg", "sign_in.css", "set_password.js"];
 
 pub(super) async fn logo(State(state): State<SignInState>, headers: HeaderMap) -> Response {
     state.gateway.logo.respond(&headers)
@@ -36,21 +27,27 @@ pub(super) async fn logo(State(state): State<SignInState>, headers: HeaderMap) -
 
 /// Returns the routes of the files below `/sign-in/` and `/account/`.
 pub(super) fn file_routes() -> Router<SignInState> {
-    let mut routes = Router::new();
-    for name in SIGN_IN_FILES.into_iter().chain(SET_PASSWORD_SCRIPTS) {
-        routes = add_file(routes, "/sign-in", name);
-    }
-    for name in account_files() {
-        routes = add_file(routes, "/account", name);
+    let mut routes = Router::new().route("/account/{file}", get(account_file));
+    for name in SIGN_IN_FILES {
+        let handler = async move |State(state): State<SignInState>, headers: HeaderMap| {
+            asset_of(&[name], name, state.sign_in.design(&headers), &headers)
+        };
+        routes = routes.route(&format!("/sign-in/{name}"), get(handler));
     }
     routes
 }
 
-fn add_file(routes: Router<SignInState>, folder: &str, name: &'static str) -> Router<SignInState> {
-    let handler = async move |State(state): State<SignInState>, headers: HeaderMap| {
-        console::file(name, state.sign_in.design(&headers), &headers)
+async fn account_file(
+    State(state): State<SignInState>,
+    name: Result<Path<String>, PathRejection>,
+    headers: HeaderMap,
+) -> Response {
+    // A name that is not UTF-8 is no name of a file.
+    let Ok(Path(name)) = name else {
+        return not_found();
     };
-    routes.route(&format!("{folder}/{name}"), get(handler))
+    let design = state.sign_in.design(&headers);
+    asset_of(&ACCOUNT_ASSETS, &name, design, &headers)
 }
 
 /// Returns the handler of a page where people type passwords. If the connection is unencrypted, a password could be read
@@ -62,7 +59,7 @@ pub(super) fn page_with_passwords(name: &'static str) -> MethodRouter<SignInStat
             if secure_origin(&headers).is_none() {
                 return https_needed(design, &headers);
             }
-            console::file(name, design, &headers)
+            page(name, design, &headers)
         },
     )
 }

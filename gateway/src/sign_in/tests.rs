@@ -178,9 +178,10 @@ async fn pages_have_a_strict_policy_and_no_script() {
 
 #[tokio::test]
 async fn files_of_the_pages_are_served_below_sign_in() {
-    for (file, media_type) in SIGN_IN_FILES
-        .iter()
-        .zip(["text/css", "image/svg", "text/css"])
+    for (file, media_type) in
+        SIGN_IN_FILES
+            .iter()
+            .zip(["text/css", "image/svg", "text/css", "text/javascript"])
     {
         let response = get(&format!("/sign-in/{file}"), &[LOOPBACK]).await;
         assert_eq!(response.status, 200, "{file}");

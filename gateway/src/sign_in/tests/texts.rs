@@ -11,18 +11,17 @@ use std::{
 };
 
 /// Every page and file that is in the person's language.
-const LOCALIZED: [&str; 11] = [
+const LOCALIZED: [&str; 10] = [
     "/sign-in",
     "/sign-in?return=/a&unsaved",
     "/sign-out",
     "/set-password",
     "/account",
-    "/account/language.js",
-    "/sign-in/language.js",
+    "/account/account_page.js",
+    "/sign-in/set_password.js",
     "/sign-in/refused",
     "/sign-in/ambiguous-address",
-    "/console/language.js",
-    "/console/set_password.html",
+    "/console/main.js",
 ];
 
 async fn get(arguments: &[&str], path: &str, headers: &[(&str, &str)]) -> File {
@@ -66,7 +65,7 @@ async fn every_page_says_its_language_and_that_it_depends_on_that_of_the_browser
 
 #[tokio::test]
 async fn a_cached_page_says_all_the_same_that_it_depends_on_the_language() {
-    for path in ["/set-password", "/account", "/account/language.js"] {
+    for path in ["/set-password", "/account", "/account/account_page.js"] {
         let page = get(&[], path, &[LOOPBACK]).await;
         let known = [LOOPBACK, ("if-none-match", page.header("etag"))];
         let cached = get(&[], path, &known).await;
@@ -160,7 +159,7 @@ async fn a_german_browser_gets_german_pages_and_a_german_reason() {
 #[tokio::test]
 async fn the_console_is_in_english_for_a_german_browser_too() {
     let german = ("accept-language", "de");
-    for path in ["/console/", "/console/language.js"] {
+    for path in ["/console/", "/console/main.js"] {
         let file = get(&[], path, &[LOOPBACK, german]).await;
         assert_eq!(file.header("content-language"), "en", "{path}");
     }
@@ -169,22 +168,23 @@ async fn the_console_is_in_english_for_a_german_browser_too() {
 #[tokio::test]
 async fn the_scripts_get_exactly_the_texts_of_the_file() {
     for (path, language) in [
-        ("/account", "en"),
-        ("/account", "de"),
-        ("/sign-in", "en"),
-        ("/sign-in", "de"),
-        ("/console", "en"),
+        ("/account/account_page.js", "en"),
+        ("/account/account_page.js", "de"),
+        ("/sign-in/set_password.js", "en"),
+        ("/sign-in/set_password.js", "de"),
+        ("/console/main.js", "en"),
     ] {
         let headers = [LOOPBACK, ("accept-language", language)];
-        let file = get(&[], &format!("{path}/language.js"), &headers).await;
+        let file = get(&[], path, &headers).await;
         assert_eq!(
             file.header("content-type"),
             "text/javascript; charset=utf-8"
         );
         let json = file
             .text
-            .strip_prefix("export const texts = ")
-            .and_then(|it| it.strip_suffix(";\n"));
+            .lines()
+            .find_map(|line| line.strip_prefix("const texts = "))
+            .and_then(|it| it.strip_suffix(';'));
         let read: BTreeMap<String, String> =
             serde_json::from_str(json.expect("one object")).expect("JSON");
         assert_eq!(read, texts(language), "{path}: {language}");
@@ -273,7 +273,7 @@ fn every_text_is_used_and_every_text_that_is_used_exists() {
         source.is_some_and(|(_, source)| source.contains(part))
     };
     assert!(reads("console/texts.js", "`reason.${reason}`"));
-    assert!(reads("console/audit.js", "textsOf(\"event\")"));
+    assert!(reads("console/audit_texts.js", "textsOf(\"event\")"));
 }
 
 #[test]
