@@ -81,6 +81,7 @@ def an_admin_sees_and_revokes_the_keys_of_a_user(page):
     assert status == 201, key
     page.open("admin")
     page.manage("has-keys")
+    page.part("API keys")
     page.find("dialog [aria-label='API keys'] li", "backup")
     assert key["key"] not in page.script("return document.documentElement.outerHTML")
     revoke(page, "Revoke", "dialog [aria-label='API keys'] li")
@@ -94,6 +95,7 @@ def an_admin_makes_a_key_for_a_user_but_not_for_another_admin(page):
     server.create("other-admin", "admin")
     page.open("admin")
     page.manage("service-account")
+    page.part("API keys")
     roles = [option.text for option in page.all("dialog [aria-label='New API key'] [name=role] option")]
     assert roles == ["user", "author", "editor", "auditor"], roles
     page.type("dialog [aria-label='New API key'] [name=name]", "nightly")
@@ -109,6 +111,7 @@ def an_admin_makes_a_key_for_a_user_but_not_for_another_admin(page):
     assert server.api("GET", "/me", token=key)[0] == 401
     page.press("\ue00c")
     page.manage("other-admin")
+    page.part("API keys")
     page.find("dialog [aria-label='API keys']", "There are no API keys.")
     assert not page.all("dialog [aria-label='New API key']")
 
@@ -121,6 +124,7 @@ def an_admin_sees_and_ends_the_sessions_and_tokens_of_a_user(page):
     statuses = lambda: [server.api("GET", "/profile", token=it)[0] for it in [token, *sessions]]
     page.open("admin")
     page.manage("ends")
+    page.part("Sign-in")
     place = "dialog [aria-label=Sessions]"
     page.wait(lambda: len(page.all(f"{place} li")) == 3, "not all sessions")
     assert "this one" not in page.text(place)
@@ -128,6 +132,7 @@ def an_admin_sees_and_ends_the_sessions_and_tokens_of_a_user(page):
     page.find(f"{place} .message.good", "has ended.")
     assert statuses() == [200, 401, 200, 200]
     page.click("dialog button", "End all tokens")
+    page.agree("End all")
     page.find("dialog .message.good", "Tokens revoked.")
     page.find(place, "There are no sessions.")
     assert statuses() == [401] * 4

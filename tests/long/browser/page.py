@@ -107,8 +107,18 @@ class Page:
     def choose(self, selector, value):
         Select(self.find(selector)).select_by_value(value)
 
+    def part(self, title):
+        """Opens a part of the dialog of a user."""
+        self.click("dialog [role=tab]", title)
+
+    def agree(self, text):
+        """Agrees to a question by the button with this text."""
+        self.click("dialog.question button.danger", text)
+        self.wait(lambda: not self.all("dialog.question"), "the question stays")
+
     def change_role(self, role):
         """Changes the role in the dialog of a user."""
+        self.part("Role")
         self.choose("dialog [aria-label=Role] select", role)
         self.click("dialog [aria-label=Role] button")
 
@@ -156,11 +166,17 @@ class Page:
 
     def requests(self):
         """Returns the method, path and status of each request in the pane, the newest first."""
-        lines = self.script(
-            "return [...document.querySelectorAll('#requests summary')].map("
-            "(line) => [...line.children].map((part) => part.textContent))"
-        )
+        lines = self.in_request_log("[...pane.querySelectorAll('summary')].map((line) => [...line.children].map((it) => it.textContent))")
         return [tuple(line[:3]) for line in lines]
+
+    def in_request_log(self, expression):
+        """Returns the value of an expression of JavaScript about the open `pane`. Opens it only meanwhile."""
+        return self.script(
+            "const pane = document.getElementById('requests'), focused = document.activeElement;"
+            "const toggle = () => { pane.querySelector('.toggle').click(); focused.focus(); };"
+            "const isClosed = !pane.classList.contains('open'); if (isClosed) toggle();"
+            f"const found = {expression}; if (isClosed) toggle(); return found"
+        )
 
     def token(self):
         """Returns the token of the session, which no script of the page can read, or None without a session."""

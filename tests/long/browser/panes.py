@@ -9,15 +9,16 @@ from deployment import PASSWORD
 def the_pane_shows_what_the_page_asks(page):
     page.open("admin")
     page.find("tbody tr")
-    assert page.requests()[::-1] == [
-        ("GET", "/me", "200"), ("GET", "/roles", "200"), ("GET", "/users?limit=25&include=times%2Cgroups", "200")
-    ]
+    assert not page.all("#requests li, #requests h2") and page.text("#requests") == "Requests", "it is drawn before it is opened"
+    assert page.script("return document.querySelectorAll('#requests *').length") == 1
+    users = "/users?limit=25&include=times%2Cgroups%2Csign_in"
+    assert page.requests()[::-1] == [("GET", "/me", "200"), ("GET", "/roles", "200"), ("GET", f"{users}&total=true", "200")]
     assert not page.all("#request-list"), "the pane is open at the start"
     page.click("#requests .toggle")
     times = [part.text for part in page.all("#requests summary .time")]
     assert all(time.endswith(" ms") for time in times), times
     page.type("[type=search]", "person00001")
-    page.wait(lambda: page.requests()[0] == ("GET", "/users?limit=25&include=times%2Cgroups&search=person00001", "200"), "no search")
+    page.wait(lambda: page.requests()[0] == ("GET", f"{users}&search=person00001&total=true", "200"), "no search")
 
 
 def its_curl_lines_do_the_same_and_have_no_secret(page):
@@ -25,10 +26,13 @@ def its_curl_lines_do_the_same_and_have_no_secret(page):
     server.create("o'brien")
     page.open("admin")
     page.manage("o'brien")
+    page.part("Sign-in")
     page.type("dialog [name=password]", "it's $HOME")
     page.click("dialog button", "Set password")
+    page.agree("Set password")
     page.find("dialog .message.good")
     page.press("\ue00c")
+    page.click("#requests .toggle")
     lines = [code.get_attribute("textContent") for code in page.browser.find_elements("css selector", ".curl code")]
     everything = page.script("return document.getElementById('requests').textContent")
     assert not any(secret in everything for secret in (page.token(), PASSWORD, "it's $HOME"))
@@ -65,6 +69,7 @@ def a_curl_line_carries_any_text_and_hides_no_character(page):
     page.click("dialog form .primary")
     page.find("article .content")
     post = int(page.browser.current_url.rsplit("/", 1)[1])
+    page.click("#requests .toggle")
     code = page.browser.find_elements("css selector", ".curl code")
     line = next(it for it in (one.get_attribute("textContent") for one in code) if "Any text" in it)
     assert line.isprintable() and "\\u202e" in line, line
@@ -100,10 +105,26 @@ def a_line_is_copied_and_the_pane_is_cleared(page):
     assert page.requests() == []
 
 
+def only_the_last_hundred_requests_are_remembered_and_the_log_stays_open(page):
+    page.open("admin")
+    page.find("tbody tr")
+    page.click("#requests .toggle")
+    assert page.script("return document.activeElement.textContent") == "Requests", "the focus is lost"
+    page.click("nav a", "Groups")
+    page.find("#request-list .path", "/groups?limit=25")
+    page.script("for (let turn = 0; turn < 110; turn += 1) document.querySelector('nav a[href=\"#/posts\"]').click(),"
+                " dispatchEvent(new HashChangeEvent('hashchange'))")
+    page.wait(lambda: len(page.requests()) == 100 and not page.script("return document.getElementById('requests').innerText.includes('…')"), "not 100")
+    page.click("#requests .toggle")
+    assert page.text("#requests") == "Requests"
+    assert page.script("return document.activeElement.getAttribute('aria-expanded')") == "false"
+
+
 CHECKS = [
     the_pane_shows_what_the_page_asks,
     its_curl_lines_do_the_same_and_have_no_secret,
     a_line_signs_in_for_the_others,
     a_curl_line_carries_any_text_and_hides_no_character,
     a_line_is_copied_and_the_pane_is_cleared,
+    only_the_last_hundred_requests_are_remembered_and_the_log_stays_open,
 ]

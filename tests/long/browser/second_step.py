@@ -66,7 +66,7 @@ def the_pane_of_requests_has_nothing_of_it(page):
     page.open("careful-admin", "#/account")
     secret, codes = begin(page)
     page.find("svg.picture")
-    requests = page.script("return document.getElementById('requests').textContent")
+    requests = page.in_request_log("pane.textContent")
     assert "/profile/second-factor" in requests
     assert not any(it in requests for it in (secret, PASSWORD, *codes)), requests
 
@@ -173,12 +173,49 @@ def an_admin_helps_who_has_neither_phone_nor_codes(page):
     enrol(server, "has-nothing")
     page.open("admin")
     page.manage("has-nothing")
-    place = "dialog .action"
-    for outcome in ("The second step was removed.", "Second factor is not on."):
-        page.click(f"{place} button", "Remove second step")
-        page.click(f"{place} button.danger", "Remove second step: sure?")
-        page.find(f"{place} .message", outcome)
+    page.part("Sign-in")
+    page.click("dialog button", "Remove second factor")
+    page.find("dialog.question", "Remove the second factor of has-nothing?")
+    page.press("\ue00c")
+    page.wait(lambda: not page.all("dialog.question"), "the question stays")
+    assert server.api("POST", "/login", {"username": "has-nothing", "password": PASSWORD})[0] == 401
+    page.click("dialog button", "Remove second factor")
+    page.agree("Remove")
+    page.find("dialog .message.good", "The second factor of has-nothing was removed.")
     server.token("has-nothing")
+
+
+def removing_is_offered_only_where_a_second_factor_is_on(page):
+    server = page.deployment
+    for name in ("with-factor", "without-factor"):
+        server.create(name)
+    enrol(server, "with-factor")
+    offers = lambda: [it.text for it in page.all("dialog button") if it.text == "Remove second factor"]
+    page.open("admin")
+    page.manage("without-factor")
+    page.part("Sign-in")
+    page.find("dialog", "No second factor is on.")
+    assert not offers()
+    page.press("\ue00c")
+    page.manage("with-factor")
+    page.part("Sign-in")
+    page.click("dialog button", "Remove second factor")
+    page.agree("Remove")
+    page.find("dialog", "No second factor is on.")
+    assert not offers() and page.script("return document.activeElement.tagName") == "SECTION"
+    page.press("\ue00c")
+    # An older server does not say who has one.
+    stop = page.inject(
+        "{ const { parse } = JSON; JSON.parse = (...text) => { const it = parse(...text);"
+        " for (const user of it?.users ?? []) delete user.second_factor; return it; } }"
+    )
+    page.browser.refresh()
+    stop()
+    page.manage("without-factor")
+    page.part("Sign-in")
+    page.click("dialog button", "Remove second factor")
+    page.agree("Remove")
+    page.find("dialog .message.error", "Second factor is not on.")
 
 
 CHECKS = [
@@ -190,6 +227,7 @@ CHECKS = [
     what_is_shown_once_is_gone_with_another_view,
     the_recovery_codes_are_printed_and_nothing_else,
     an_admin_helps_who_has_neither_phone_nor_codes,
+    removing_is_offered_only_where_a_second_factor_is_on,
 ]
 
 # The checks that must also pass at a sign-in host.

@@ -95,6 +95,7 @@ def conflicts_of_two_tabs_are_seen_where_they_happen(page):
     page.manage("between-tabs")
     first = page.open_tab()
     page.manage("between-tabs")
+    page.part("Name and deletion")
     page.type("dialog [aria-label=Delete] [name=name]", "between-tabs")
     page.click("dialog .danger", "Delete")
     page.find("#notice", "between-tabs was deleted.")
@@ -222,7 +223,7 @@ def a_proxy_that_refuses_everything_is_not_asked_for_ever(page):
     page.find("tbody tr")
     page.script(
         "window.fetch = async () => Response.json({detail: 'Refused by the proxy.'}, {status: 403});"
-        "document.querySelector('[type=search]').dispatchEvent(new Event('input'))"
+        "const search = document.querySelector('[type=search]'); search.value = 'x'; search.dispatchEvent(new Event('input'))"
     )
     page.find(".failure", "Refused by the proxy.")
     page.click(".failure button")

@@ -6,6 +6,11 @@ from selenium.webdriver.common.keys import Keys
 PAGE_SIZE = 25
 
 
+def parts(page):
+    """Returns the titles of the parts of the dialog of a user."""
+    return [tab.text for tab in page.all("dialog [role=tab]")]
+
+
 def ids(page):
     return [int(cell.text) for cell in page.all("td.id")]
 
@@ -44,10 +49,10 @@ def search_and_filters_find_users_and_say_what_is_shown(page):
     page.find("tbody tr")
     page.type("[type=search]", "ERSON0990")
     page.wait(lambda: page.names() == [f"person0990{digit}" for digit in range(10)], "not what contains the text")
-    assert page.text(".paging p") == "10 users whose name contains “ERSON0990”", page.text(".paging p")
+    assert page.text(".above p") == "10 users whose name contains “ERSON0990”", page.text(".above p")
     page.choose(".filters [aria-label=Role]", "author")
     page.wait(lambda: page.names() == ["person09900"], "not the role")
-    assert page.text(".paging p") == "1 user whose name contains “ERSON0990”, with the role author", page.text(".paging p")
+    assert page.text(".above p") == "1 user whose name contains “ERSON0990”, with the role author", page.text(".above p")
     page.choose(".filters [aria-label=Role]", "admin")
     page.find(".state", "No users match the filters.")
     page.click(".state button", "Clear the filters")
@@ -89,9 +94,9 @@ def disabled_users_are_found_and_enabled_ones_left_out(page):
 def times_are_shown_and_what_is_not_known_has_a_name(page):
     server = page.deployment
     server.create("never-signed-in")
-    page.open("admin")
+    page.open("admin", "#/users?columns=created,last_sign_in")
     page.search("never-signed-in")
-    created, signed_in = page.all("td.time")
+    [created], [signed_in] = page.all("td.created"), page.all("td.last_sign_in")
     assert created.find_element("css selector", "time").get_attribute("datetime").endswith("Z")
     assert signed_in.get_attribute("textContent") == "–none recorded", signed_in.get_attribute("textContent")
     page.click("td.end button")
@@ -177,7 +182,7 @@ def a_role_is_changed_by_a_button_and_taken_back(page):
     page.find("#notice button", "Undo")
     server.api("PUT", f"/users/{user}/role", {"role": "editor"}, server.token())
     page.click("#notice button", "Undo")
-    page.find("#notice", "Not undone: the role of role-changes has since been changed to editor.")
+    page.find("#notice", "Not undone: the role of role-changes has since been changed.")
     page.find("td.role", "editor")
 
 
@@ -212,8 +217,10 @@ def an_own_change_asks_and_what_is_refused_is_not_offered(page):
     user = server.create("careful", "admin")
     page.open("careful")
     page.manage("careful")
-    sections = [heading.text for heading in page.all("dialog h3")]
-    assert sections == ["Role", "You", "Groups", "Name", "API keys", "Access"], sections
+    assert parts(page) == ["Role", "Groups", "Access", "Sign-in", "API keys", "Name"], parts(page)
+    page.part("Sign-in")
+    page.find("dialog a", "Your password and your sessions")
+    page.part("Access")
     page.click("dialog button", "Disable")
     page.find("dialog.question", "You are about to disable yourself.")
     page.click("dialog.question button", "Cancel")
@@ -226,7 +233,7 @@ def an_own_change_asks_and_what_is_refused_is_not_offered(page):
     }
     page.press(Keys.ESCAPE)
     page.manage("admin")
-    assert "Delete" not in [heading.text for heading in page.all("dialog h3")]
+    assert parts(page)[-1] == "API keys", parts(page)
     page.press(Keys.ESCAPE)
     page.manage("careful")
     page.change_role("author")
@@ -271,7 +278,7 @@ def a_refusal_is_shown_at_its_field_with_the_stored_role(page):
     page.open("admin")
     page.manage("admin")
     page.find("dialog", "You are the only enabled admin")
-    assert [heading.text for heading in page.all("dialog h3")] == ["You", "Groups", "API keys"]
+    assert parts(page) == ["Groups", "Sign-in", "API keys"], parts(page)
     page.press(Keys.ESCAPE)
     other = server.create("leaves-meanwhile", "admin")
     page.manage("admin")
@@ -315,16 +322,20 @@ def a_password_is_set(page):
     server.create("new-password")
     page.open("admin")
     page.manage("new-password")
+    page.part("Sign-in")
     # The rule is shown before the first attempt, because the page has asked for it.
     page.find("dialog .new-password small", "4 to 72 bytes.")
     page.type("dialog [name=password]", "n" * 73)
     page.click("dialog button", "Set password")
+    page.agree("Set password")
     page.find("dialog .field:has([name=password]) .message.error", "Password must have at most 72 bytes.")
     page.type("dialog [name=password]", "abc")
     page.click("dialog button", "Set password")
+    page.agree("Set password")
     page.find("dialog .field:has([name=password]) .message.error", "Password must have at least 4 bytes.")
     page.type("dialog [name=password]", "typed by an admin")
     page.click("dialog button", "Set password")
+    page.agree("Set password")
     page.find("dialog .message.good", "Password updated successfully.")
     server.token("new-password", "typed by an admin")
 
@@ -335,9 +346,10 @@ def a_user_gets_another_name_and_admin_does_not(page):
     server.create("has-the-name")
     page.open("admin")
     page.manage("admin")
-    assert "Name" not in [heading.text for heading in page.all("dialog h3")]
+    assert "Name" not in " ".join(parts(page))
     page.press(Keys.ESCAPE)
     page.manage("born-as-ann")
+    page.part("Name")
     page.type("dialog [aria-label=Name] [name=username]", "has-the-name")
     page.click("dialog button", "Rename")
     page.find("dialog .message", "Username already exists.")
@@ -357,15 +369,104 @@ def a_user_is_disabled_and_enabled(page):
     credentials = {"username": "leaves-for-a-while", "password": PASSWORD}
     page.open("admin")
     page.manage("leaves-for-a-while")
+    page.part("Access")
     page.click("dialog button", "Disable")
-    page.find("dialog .message", "leaves-for-a-while is now disabled.")
+    page.find("#notice", "leaves-for-a-while is now disabled.")
     assert server.api("POST", "/login", credentials)[0] == 401
-    page.press("\ue00c")
     page.find("td .chip", "disabled")
     page.click("td.end button")
+    page.part("Access")
     page.click("dialog button", "Enable")
-    page.find("dialog .message", "leaves-for-a-while is now enabled.")
+    page.find("#notice", "leaves-for-a-while is now enabled.")
     assert server.api("POST", "/login", credentials)[0] == 200
+
+
+def each_part_has_one_main_button_and_arrow_keys_lead_to_it(page):
+    page.deployment.create("in-parts")
+    page.open("admin")
+    page.manage("in-parts")
+    titles = parts(page)
+    assert titles == ["Role", "Groups", "Access", "Sign-in", "API keys", "Name and deletion"], titles
+    focused = lambda: page.script("return document.activeElement.textContent")
+    shown = []
+    for title in titles:
+        assert focused() == title, focused()
+        assert [it.text for it in page.all("dialog [aria-selected=true]")] == [title]
+        page.wait(lambda: page.all("dialog [role=tabpanel] .primary"), f"no main button in {title}")
+        shown.append([it.text for it in page.all("dialog [role=tabpanel] .primary")])
+        page.press(Keys.ARROW_RIGHT)
+    assert shown == [["Change role"], ["Add to a group"], ["Disable"], ["Make a password link"], ["Create key"], ["Rename"]], shown
+    assert focused() == "Role"
+    page.press(Keys.ARROW_LEFT)
+    assert focused() == "Name and deletion"
+    page.press(Keys.HOME, Keys.END, Keys.HOME, Keys.TAB)
+    assert page.script("return document.activeElement.name") == "role", "Tab does not lead into the part"
+
+
+def every_change_that_can_be_taken_back_offers_it(page):
+    server = page.deployment
+    user = server.create("taken-back")
+    end = "2098-12-04T17:00:00Z"
+    assert server.api("PATCH", f"/users/{user}", {"until": end}, server.token())[0] == 200
+    stored = lambda: server.api("GET", f"/users?limit=1&after={user - 1}&include=groups", token=server.token())[1]["users"][0]
+
+    def undo(said, undone):
+        page.find("#notice", said)
+        page.click("#notice button", "Undo")
+        page.find("#notice", undone)
+
+    page.open("admin")
+    page.manage("taken-back")
+    page.part("Access")
+    page.click("dialog button", "Disable")
+    page.find("td .chip", "disabled")
+    undo("taken-back is now disabled.", "taken-back is now enabled.")
+    page.wait(lambda: not page.all("td .chip"), "the row shows a disabled user")
+    page.click("td.end button")
+    page.part("Access")
+    page.script("document.querySelector('dialog [name=until]').value = ''")
+    page.click("dialog button", "Set end")
+    undo("The account of taken-back has no end.", "The account of taken-back ends on")
+    assert stored()["until"].startswith(end[:19]) and not stored()["disabled"], stored()
+    page.click("td.end button")
+    page.part("Name")
+    page.type("dialog [aria-label=Name] [name=username]", "taken-back-2")
+    page.click("dialog button", "Rename")
+    page.wait(lambda: page.names() == ["taken-back-2"], "the row has the old name")
+    undo("taken-back was renamed to taken-back-2.", "taken-back-2 was renamed to taken-back.")
+    page.wait(lambda: page.names() == ["taken-back"], "the row has the new name")
+    # The page must not overwrite what another admin has changed meanwhile.
+    page.click("td.end button")
+    page.part("Name")
+    page.type("dialog [aria-label=Name] [name=username]", "taken-back-3")
+    page.click("dialog button", "Rename")
+    page.find("#notice", "taken-back was renamed to taken-back-3.")
+    assert server.api("PATCH", f"/users/{user}", {"username": "taken-back-4"}, server.token())[0] == 200
+    page.click("#notice button", "Undo")
+    page.find("#notice", "Not undone: the name of taken-back-3 has since been changed.")
+    assert stored()["username"] == "taken-back-4"
+
+
+def what_cannot_be_taken_back_is_asked_before(page):
+    server = page.deployment
+    user = server.create("asked-before")
+    page.open("admin")
+    page.manage("asked-before")
+    page.part("Sign-in")
+    page.type("dialog [name=password]", "another password")
+    for action, question in {
+        "Make a password link": "Make a password link for asked-before?",
+        "Set password": "Set the password of asked-before?",
+        "End all tokens": "End all sessions and access tokens of asked-before?",
+    }.items():
+        page.click("dialog button", action)
+        page.find("dialog.question", question)
+        page.press(Keys.ENTER)  # The focus is on Cancel.
+        page.wait(lambda: not page.all("dialog.question"), "the question stays")
+        assert page.script("return document.activeElement.textContent") == action, "the focus is lost"
+    assert not [it for it in page.requests() if it[0] != "GET"], page.requests()
+    events = [it["event"] for it in server.api("GET", f"/audit?user_id={user}", token=server.token())[1]["entries"]]
+    assert events == ["user_created"], events
 
 
 def a_user_is_deleted_by_typing_the_name(page):
@@ -373,6 +474,7 @@ def a_user_is_deleted_by_typing_the_name(page):
     user = server.create("to delete")
     page.open("admin")
     page.manage("to delete")
+    page.part("Name and deletion")
     page.type("dialog [aria-label=Delete] [name=name]", "to delet")
     page.click("dialog button.danger", "Delete")
     page.find("dialog .field .message", "The name does not match.")
@@ -400,6 +502,7 @@ def a_demoted_admin_is_led_to_the_account_and_sees_no_more_users(page):
     server.create("demotion-target")
     page.open("demoted-boss")
     page.manage("demotion-target")
+    page.part("Access")
     server.api("PUT", f"/users/{boss}/role", {"role": "user"}, server.token())
     page.click("dialog button", "Disable")
     page.find("dl", "demoted-boss")
@@ -416,10 +519,12 @@ def an_outage_in_the_middle_of_an_action_is_explained_and_loses_nothing(page):
     server.create("outage")
     page.open("admin")
     page.manage("outage")
+    page.part("Sign-in")
     page.type("dialog [name=password]", "typed before the outage")
     server.outage()
     try:
         page.click("dialog button", "Set password")
+        page.agree("Set password")
         page.find("dialog .message.error", "It is not known whether the change was made")
         page.change_role("author")
         page.find("dialog [aria-label=Role] .message.error", "It is not known")
@@ -453,6 +558,9 @@ CHECKS = [
     a_password_is_set,
     a_user_gets_another_name_and_admin_does_not,
     a_user_is_disabled_and_enabled,
+    each_part_has_one_main_button_and_arrow_keys_lead_to_it,
+    every_change_that_can_be_taken_back_offers_it,
+    what_cannot_be_taken_back_is_asked_before,
     a_user_is_deleted_by_typing_the_name,
     a_name_that_looks_like_html_is_text,
     a_demoted_admin_is_led_to_the_account_and_sees_no_more_users,
