@@ -9,6 +9,10 @@ use sqlx::{
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 use tempfile::TempDir;
 
+/// A condition on rows of `pg_stat_activity`. It leaves out the statement that writes search keys in the background, which
+/// changes the table of users at any time.
+pub(crate) const IS_OF_REQUEST: &str = r#"query NOT LIKE 'UPDATE "user" SET search_key = %'"#;
+
 /// The two kinds of stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Store {
@@ -308,11 +312,18 @@ pub struct LockedTable {
 }
 
 impl LockedTable {
-    /// Returns whether a statement waits for the lock.
+    /// Returns whether a statement of a request waits for the lock.
     pub async fn has_waiters(&mut self) -> bool {
-        let sql = "SELECT EXISTS (SELECT 1 FROM pg_locks
-            WHERE NOT granted AND relation = $1::regclass)";
-        let waits = sqlx::query_scalar(sql)
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM pg_locks JOIN pg_stat_activity USING (pid)
+            WHERE NOT granted AND relation = $1::regclass AND {IS_OF_REQUEST})"
+        );
+        // A transaction keeps what it has read about other connections until this call.
+        sqlx::raw_sql("SELECT pg_stat_clear_snapshot()")
+            .execute(&mut self.connection)
+            .await
+            .expect("cleared");
+        let waits = sqlx::query_scalar(AssertSqlSafe(sql))
             .bind(self.table)
             .fetch_one(&mut self.connection);
         waits.await.expect("the locks can be read")

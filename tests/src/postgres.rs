@@ -2,7 +2,7 @@
 
 pub use postgres_cluster::server_url as url;
 
-use crate::{Certificate, eventually};
+use crate::{Certificate, database::IS_OF_REQUEST, eventually};
 use postgres_cluster::{Cluster, TEST_SETTINGS, expect_started};
 use reqwest::Url;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
@@ -109,16 +109,18 @@ impl OwnCluster {
             .expect("executed");
     }
 
-    /// Returns whether the commit of a transaction that changed this table waits for a synchronous standby. Its locks are
-    /// kept until the end of the commit.
+    /// Returns whether the commit of a request that changed this table waits for a synchronous standby. Its locks are kept
+    /// until the end of the commit.
     pub async fn has_waiting_commit_to(&self, table: &str) -> bool {
         let mut connection = PgConnection::connect(self.url().as_str())
             .await
             .expect("connected");
-        let sql = "SELECT EXISTS (
+        let sql = format!(
+            "SELECT EXISTS (
             SELECT 1 FROM pg_stat_activity JOIN pg_locks USING (pid) JOIN pg_class ON pg_class.oid = relation
-            WHERE wait_event = 'SyncRep' AND mode = 'RowExclusiveLock' AND relname = $1)";
-        sqlx::query_scalar(sql)
+            WHERE wait_event = 'SyncRep' AND mode = 'RowExclusiveLock' AND relname = $1 AND {IS_OF_REQUEST})"
+        );
+        sqlx::query_scalar(AssertSqlSafe(sql))
             .bind(table)
             .fetch_one(&mut connection)
             .await
