@@ -17,6 +17,16 @@ BEYOND_SCHEMAS = {
     "Session name must not begin or end with white space.",
     "Session name must not contain invisible or unassigned characters.",
     "Invalid role.",
+    "Group name must be that of an existing group.",
+    # The form of a position depends on the order of the list.
+    'Query parameter "after" must be an id, a whole number from 0.',
+    'Query parameter "after" must be the "next" of the previous page.',
+    'Query parameter "include" must be times, groups or sign_in.',
+    'Query parameter "events" cannot be combined with "event".',
+    *(
+        f'Query parameter "{name}" must be a time in RFC 3339, such as 2030-01-31T00:00:00Z, or a date, such as 2030-01-31.'
+        for name in ("not_since", "ends_before", "since", "before")
+    ),
     # This is refused for a key of another user.
     'Field "role" is required and must be a string.',
     "An admin creates their own API keys.",
