@@ -45,11 +45,11 @@ impl<T> Page<T> {
 
 /// Removes the row that follows the page, if the query found as many rows as its limit allows. Returns the position
 /// after which the next page begins, which is that of the last row; `None` if there is no next page.
-pub(super) fn cut_page<R>(
+pub(super) fn cut_page<R, P>(
     rows: &mut Vec<R>,
     limit: i64,
-    position_of: impl FnOnce(&R) -> i64,
-) -> Option<i64> {
+    position_of: impl FnOnce(&R) -> P,
+) -> Option<P> {
     if i64::try_from(rows.len()).is_ok_and(|found| found < limit) {
         return None;
     }

@@ -2,7 +2,11 @@
 
 use super::Users;
 use crate::{
-    accounts::{error::AccountError, paging::PageRequest, username},
+    accounts::{
+        error::AccountError,
+        paging::{PageRequest, cut_page},
+        username,
+    },
     search_key::search_words,
     store::{
         MalformedCursor, RoleFilter, StoreError, UsageKind, UserCursor, UserFilter, UserOrder,
@@ -190,13 +194,9 @@ impl UserPage {
             None
         };
         let mut users = store.list(filter).await?;
-        let mut next = None;
-        if i64::try_from(users.len()).is_ok_and(|found| found == filter.limit) {
-            users.pop();
-            next = users
-                .last()
-                .map(|last| UserCursor::of_user(last, filter.order));
-        }
+        let next = cut_page(&mut users, filter.limit, |last| {
+            UserCursor::of_user(last, filter.order)
+        });
         Ok(Self { users, next, total })
     }
 }
