@@ -2,6 +2,7 @@
 
 import { parameters } from "./address.js";
 import { EVENTS } from "./audit_texts.js";
+import { DATE, midnight } from "./date_filter.js";
 import { disclosure } from "./disclosure.js";
 import { button, el, field, fill, plainInput } from "./dom.js";
 import { typing } from "./typing.js";
@@ -12,8 +13,6 @@ const GROUPS = { "sign-ins": "All sign-ins", changes: "All changes", refusals: "
 const IDS = { user_id: ["User", "username"], actor_id: ["By", "actor"] };
 /** Where the window is narrower, the rows come first. */
 const WIDE = "(min-width: 32.01rem)";
-/** While a year is typed, the input has dates of earlier years. */
-const DATE = /^(19|[2-9]\d)\d\d-\d\d-\d\d$/;
 
 /** `changed(values, isTyping)` runs after a change. `isTyping`: it continues the previous one. */
 export function auditFilters(changed) {
@@ -98,12 +97,5 @@ function dateOf(text) {
 
 /** Returns the filters as the API takes them. Days begin and end at midnight of this browser. */
 export function filtersForApi({ since, until, ...others }) {
-  return { ...others, since: since && midnight(since, 0), before: until && midnight(until, 1) };
-}
-
-/** The beginning of the day, or of a later one. There is none after the year 9999. */
-function midnight(date, later) {
-  const time = new Date(`${date}T00:00`);
-  time.setDate(time.getDate() + later);
-  return time.getUTCFullYear() > 9999 ? "" : time.toISOString().replace(/\.\d+/, "");
+  return { ...others, since: since && midnight(since), before: until && midnight(until, 1) };
 }

@@ -1,6 +1,7 @@
 // The filters of the list of users: those that are used often, and behind a button all others.
 
 import { parameters } from "./address.js";
+import { DATE, midnight } from "./date_filter.js";
 import { disclosure } from "./disclosure.js";
 import { el, field, fill, plainInput } from "./dom.js";
 import { groupOptions, loadGroups } from "./group_options.js";
@@ -14,8 +15,6 @@ const SECOND_FACTORS = { "": "With or without", true: "With a second factor", fa
 const PASSWORDS = { "": "With or without", true: "With a password", false: "No password" };
 /** The filters behind the button. */
 const MORE = ["group", "second_factor", "has_password", "not_since", "ends_before"];
-/** While a year is typed, the input has dates of earlier years. */
-const DATE = /^(19|[2-9]\d)\d\d-\d\d-\d\d$/;
 
 function choice(name, texts, attributes) {
   const options = Object.entries(texts).map(([value, text]) => el("option", { value }, text));
@@ -102,6 +101,6 @@ function valueOf({ type, value }) {
 
 /** Returns the filters as the API takes them: a date begins at midnight of this browser. */
 export function filtersForApi(values) {
-  const midnight = (date) => date && new Date(`${date}T00:00`).toISOString().replace(/\.\d+/, "");
-  return { ...values, not_since: midnight(values.not_since), ends_before: midnight(values.ends_before) };
+  const { not_since: since, ends_before: before } = values;
+  return { ...values, not_since: since && midnight(since), ends_before: before && midnight(before) };
 }

@@ -32,6 +32,7 @@ pub(super) const SOURCES: &[(&str, &str)] = &files![
     "csv.js",
     "csv_export.js",
     "curl.js",
+    "date_filter.js",
     "dialog.js",
     "disclosure.js",
     "dom.js",
